@@ -1,0 +1,56 @@
+#include "fr_columns.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FR_REAL float
+#define FR_BITS uint32_t
+#define FR_TABLE fr_columns_f32_t
+#define FR_EXPONENT 0x7F800000u
+#define FR_SUFFIX f32_base
+#define FR_TARGET
+#include "fr_columns.inc.h"
+#if FR_HAS_LEVELS
+#define FR_SUFFIX f32_v3
+#define FR_TARGET FR_TARGET_V3
+#include "fr_columns.inc.h"
+#define FR_SUFFIX f32_v4
+#define FR_TARGET FR_TARGET_V4
+#include "fr_columns.inc.h"
+#endif
+#undef FR_REAL
+#undef FR_BITS
+#undef FR_EXPONENT
+#undef FR_TABLE
+
+#define FR_REAL double
+#define FR_BITS uint64_t
+#define FR_TABLE fr_columns_f64_t
+#define FR_EXPONENT UINT64_C(0x7FF0000000000000)
+#define FR_SUFFIX f64_base
+#define FR_TARGET
+#include "fr_columns.inc.h"
+#if FR_HAS_LEVELS
+#define FR_SUFFIX f64_v3
+#define FR_TARGET FR_TARGET_V3
+#include "fr_columns.inc.h"
+#define FR_SUFFIX f64_v4
+#define FR_TARGET FR_TARGET_V4
+#include "fr_columns.inc.h"
+#endif
+
+#if FR_HAS_LEVELS
+#define FR_CHOOSE(level, base, v3, v4) ((level) == FR_CPU_V4 ? &(v4) : (level) == FR_CPU_V3 ? &(v3) : &(base))
+#else
+#define FR_CHOOSE(level, base, v3, v4) ((void)(level), &(base))
+#endif
+
+const fr_columns_f32_t *fr_columns_f32(int level)
+{
+    return FR_CHOOSE(level, table_f32_base, table_f32_v3, table_f32_v4);
+}
+
+const fr_columns_f64_t *fr_columns_f64(int level)
+{
+    return FR_CHOOSE(level, table_f64_base, table_f64_v3, table_f64_v4);
+}

@@ -1,0 +1,6 @@
+LEVELS: tuple[str, ...]
+COMPILER: str
+LEVEL: int
+
+def supported_levels() -> tuple[str, ...]: ...
+def _choose_level(wanted: str | None) -> int: ...

@@ -1,0 +1,146 @@
+"""Every C declaration of csrc that the kernels use, in one place."""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+ctypedef fused real_t:
+    float
+    double
+
+
+cdef extern from "fr_cpu.h" nogil:
+    enum:
+        FR_CPU_BASELINE
+        FR_CPU_V3
+        FR_CPU_V4
+    int fr_cpu_best()
+    const char *fr_cpu_compiler()
+
+
+cdef extern from "fr_columns.h" nogil:
+    ctypedef struct fr_columns_f32_t:
+        int (*nonfinite)(const float *x, ptrdiff_t n, int allow_nan) noexcept nogil
+        void (*range)(const float *x, ptrdiff_t n_rows, ptrdiff_t n_columns, double *low, double *high) noexcept nogil
+        void (*sums)(const float *x, ptrdiff_t n_rows, ptrdiff_t n_columns, const double *center, double *count,
+                     double *sum, double *absolute, double *square) noexcept nogil
+        void (*scale)(const float *x, ptrdiff_t n_rows, ptrdiff_t n_columns, const double *offset,
+                      const double *divisor, float *out) noexcept nogil
+    ctypedef struct fr_columns_f64_t:
+        int (*nonfinite)(const double *x, ptrdiff_t n, int allow_nan) noexcept nogil
+        void (*range)(const double *x, ptrdiff_t n_rows, ptrdiff_t n_columns, double *low, double *high) noexcept nogil
+        void (*sums)(const double *x, ptrdiff_t n_rows, ptrdiff_t n_columns, const double *center, double *count,
+                     double *sum, double *absolute, double *square) noexcept nogil
+        void (*scale)(const double *x, ptrdiff_t n_rows, ptrdiff_t n_columns, const double *offset,
+                      const double *divisor, double *out) noexcept nogil
+    const fr_columns_f32_t *fr_columns_f32(int level)
+    const fr_columns_f64_t *fr_columns_f64(int level)
+
+
+cdef extern from "fr_group.h" nogil:
+    int32_t fr_group_direct(const int64_t *keys, ptrdiff_t n, int64_t least, int32_t *table, int32_t *codes)
+    ptrdiff_t fr_group_hashed(const int64_t *keys, ptrdiff_t n, ptrdiff_t start, int64_t capacity,
+                              int64_t *slot_keys, int32_t *slot_codes, int32_t *n_codes, int32_t *codes)
+    void fr_group_rehash(const int64_t *old_keys, const int32_t *old_codes, int64_t old_capacity, int64_t capacity,
+                         int64_t *slot_keys, int32_t *slot_codes)
+    int fr_group_is_grouped(const int32_t *codes, ptrdiff_t n)
+    void fr_group_order(const int32_t *codes, ptrdiff_t n, int64_t *next, int64_t *order)
+
+
+cdef extern from "fr_number.h" nogil:
+    enum:
+        FR_NUMBER_OK
+        FR_NUMBER_HARD
+        FR_POW5_MIN
+        FR_POW5_MAX
+        FR_POW5_WORDS
+        FR_TEXT_PAD
+    int fr_number_parse(const char **text, const uint64_t *pow5, double *value)
+    int fr_number_format(double value, int single, int decimals, char *out)
+
+
+cdef extern from "fr_letor.h" nogil:
+    enum:
+        FR_LETOR_OK
+        FR_LETOR_HARD
+        FR_LETOR_WIDE
+        FR_LETOR_BAD_GRADE
+        FR_LETOR_NEGATIVE_GRADE
+        FR_LETOR_INFINITE_GRADE
+        FR_LETOR_NO_QID
+        FR_LETOR_EMPTY_QID
+        FR_LETOR_LATE_QID
+        FR_LETOR_BAD_TOKEN
+        FR_LETOR_BAD_INDEX
+        FR_LETOR_UNORDERED
+        FR_LETOR_DUPLICATE
+        FR_LETOR_BAD_NUMBER
+        FR_LETOR_MISSING
+        FR_LETOR_INFINITE
+        FR_LETOR_NOT_UTF8
+        FR_LETOR_NO_COMMENTS
+        FR_LETOR_DOCIDS
+        FR_LETOR_COMMENTS
+    ctypedef struct fr_letor_t:
+        const char *text
+        int64_t size
+        const uint64_t *pow5
+        int32_t index_base
+        int32_t with_qid
+        int32_t fixed_columns
+        int32_t allow_missing
+        int32_t comments
+        double missing
+        int64_t n_columns
+        void *values
+        int32_t *columns
+        int64_t *row_end
+        double *grades
+        int64_t *qid_row
+        int64_t *qid_line
+        int64_t *qid_at
+        int64_t *qid_size
+        char *comment_bytes
+        int64_t *comment_end
+        int64_t position
+        int64_t line
+        int64_t row
+        int64_t n_runs
+        int64_t n_entries
+        int64_t n_comment_bytes
+        int64_t last_index
+        int64_t max_index
+        int32_t in_row
+        int32_t is_wide
+        int64_t at
+        int64_t end
+    void fr_letor_count(const char *text, int64_t size, int64_t *lines, int64_t *rows)
+    int fr_letor_parse_dense_f32(fr_letor_t *block)
+    int fr_letor_parse_dense_f64(fr_letor_t *block)
+    int fr_letor_parse_sparse_f32(fr_letor_t *block)
+    int fr_letor_parse_sparse_f64(fr_letor_t *block)
+    void fr_letor_supply_dense_f32(fr_letor_t *block, double value)
+    void fr_letor_supply_dense_f64(fr_letor_t *block, double value)
+    void fr_letor_supply_sparse_f32(fr_letor_t *block, double value)
+    void fr_letor_supply_sparse_f64(fr_letor_t *block, double value)
+
+
+cdef extern from "fr_plan.h" nogil:
+    enum:
+        FR_SLAM_AP2017
+        FR_SLAM_MAP2014
+        FR_SLAM_AP_SYM
+        FR_SLAM_NDCG2014
+        FR_SLAM_NDCG2017
+    void fr_plan_discounts(ptrdiff_t n, double *discounts)
+    void fr_plan_count_levels(const int32_t *level, const int64_t *qptr, ptrdiff_t first, ptrdiff_t last,
+                              int32_t *seen, int64_t *n_query_levels)
+    void fr_plan_by_grade(const int32_t *level, const int64_t *qptr, ptrdiff_t first, ptrdiff_t last,
+                          int32_t n_levels, const int64_t *level_ptr, int32_t *counts, int32_t *by_grade,
+                          int32_t *level_end, int32_t *level_of)
+    void fr_plan_ideal_dcg(const int64_t *qptr, ptrdiff_t first, ptrdiff_t last, const int64_t *level_ptr,
+                           const int32_t *level_end, const int32_t *level_of, const double *level_gain,
+                           const double *discounts, int64_t k, double *ideal)
+    void fr_plan_slam_weights(const int64_t *qptr, ptrdiff_t first, ptrdiff_t last, const int32_t *by_grade,
+                              const int64_t *level_ptr, const int32_t *level_end, const int32_t *level_of,
+                              const double *level_gain, const double *discounts, const int64_t *n_relevant,
+                              const double *ideal, int kind, int64_t k, int class_average, double *place_weight,
+                              double *weights)

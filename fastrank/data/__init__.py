@@ -1,0 +1,1 @@
+"""The data room: data sets, readers and writers, the binary cache, generators, folds and scalers."""

@@ -1,0 +1,202 @@
+"""From query ids in any order to adjacent rows: codes by first appearance, then a counting sort. O(rows)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fastrank._core import _group
+from fastrank._validation import plural
+
+MAX_QUERY_ROWS = 2**31 - 1
+"""Positions inside a query are int32 in the kernels."""
+
+
+class Grouping(NamedTuple):
+    """How rows form queries.
+
+    `qid` holds one id per query in order of first appearance; query q has the grouped rows qptr[q]..qptr[q + 1] - 1;
+    grouped row i is row order[i] of the user's, or row i where order is None.
+    """
+
+    qid: NDArray[Any]
+    qptr: NDArray[np.int64]
+    order: NDArray[np.int64] | None
+
+
+def group_by_qid(qid: ArrayLike, n_rows: int) -> Grouping:
+    """Group rows by ids of any hashable kind, in any order."""
+    ids = _id_array(qid, n_rows)
+    codes, n_codes = _codes(ids)
+    sizes = np.bincount(codes, minlength=n_codes) if n_rows else np.zeros(0, dtype=np.int64)
+    qptr = _offsets(sizes)
+    if _group.is_grouped(codes):
+        return Grouping(ids[qptr[:-1]], qptr, None)
+    order = np.empty(n_rows, dtype=np.int64)
+    _group.order_into(codes, qptr[:-1].copy(), order)
+    return Grouping(ids[order[qptr[:-1]]], qptr, order)
+
+
+def group_by_sizes(group: ArrayLike, n_rows: int) -> Grouping:
+    """Group adjacent rows by list lengths, as LightGBM does."""
+    sizes = np.asarray(group)
+    if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iu"):
+        raise TypeError(
+            f"group: expected a list of integers, the number of rows of each query, got shape {sizes.shape} and dtype "
+            f"{sizes.dtype}; pass one id per row as qid="
+        )
+    if sizes.size and sizes.min() < 0:
+        query = int(np.argmax(sizes < 0))
+        raise ValueError(f"group: expected sizes of 0 and above, got {sizes[query]} for query {query}")
+    total = int(sizes.sum()) if sizes.size else 0
+    if total != n_rows:
+        mend = "; pass one id per row as qid=" if len(sizes) == n_rows else ""
+        raise ValueError(
+            f"group: expected sizes that add up to the {plural(n_rows, 'row')} of X, got {plural(len(sizes), 'size')} "
+            f"that add up to {total:,}{mend}"
+        )
+    return Grouping(np.arange(len(sizes)), _offsets(sizes), None)
+
+
+def group_by_offsets(qptr: ArrayLike, n_rows: int) -> Grouping:
+    """Group adjacent rows by offsets: query q has rows qptr[q] to qptr[q + 1] - 1."""
+    offsets = np.asarray(qptr)
+    if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or offsets.size == 0:
+        raise TypeError(
+            f"qptr: expected integer offsets, one more than there are queries, got shape {offsets.shape} and dtype "
+            f"{offsets.dtype}"
+        )
+    if offsets[0] != 0 or offsets[-1] != n_rows:
+        raise ValueError(
+            f"qptr: expected offsets from 0 to the number of rows ({n_rows:,}), got {offsets[0]} to {offsets[-1]}"
+        )
+    if (np.diff(offsets.astype(np.int64)) < 0).any():
+        query = int(np.argmax(np.diff(offsets.astype(np.int64)) < 0))
+        raise ValueError(
+            f"qptr: expected offsets that never decrease, got {offsets[query]} and then {offsets[query + 1]} "
+            f"at position {query + 1}"
+        )
+    return Grouping(np.arange(len(offsets) - 1), offsets.astype(np.int64), None)
+
+
+def check_qid_in_groups(qid: ArrayLike, groups: Grouping, n_rows: int) -> Grouping:
+    """Take ids and sizes together: every group must have one id of its own."""
+    ids = _id_array(qid, n_rows)
+    codes, _ = _codes(ids)
+    group_of_row = np.repeat(np.arange(len(groups.qid)), np.diff(groups.qptr))
+    if n_rows == 0:
+        return groups
+    first_row = groups.qptr[:-1][group_of_row]
+    mixed = codes != codes[first_row]
+    if mixed.any():
+        row = int(np.argmax(mixed))
+        raise ValueError(
+            f"qid: expected one id per group, got {ids[first_row[row]]!r} and {ids[row]!r} (row {row}) in group "
+            f"{group_of_row[row]}; pass qid alone, or mend the sizes in group"
+        )
+    starts = groups.qptr[:-1][np.diff(groups.qptr) > 0]
+    order = np.argsort(codes[starts], kind="stable")
+    repeated = np.flatnonzero(np.diff(codes[starts][order]) == 0)
+    if repeated.size:
+        one, two = starts[order[repeated[0]]], starts[order[repeated[0] + 1]]
+        raise ValueError(
+            f"qid: expected each id in one group, got {ids[one]!r} in group {group_of_row[one]} and again in group "
+            f"{group_of_row[two]} (row {two}): the boundary splits a query; pass qid alone, or mend the sizes in group"
+        )
+    if len(starts) < len(groups.qid):
+        empty = int(np.argmin(np.diff(groups.qptr)))
+        raise ValueError(f"group: expected at least one row per group where qid is given, got none in group {empty}")
+    return Grouping(ids[starts], groups.qptr, None)
+
+
+def _offsets(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    if sizes.size and sizes.max() > MAX_QUERY_ROWS:
+        raise ValueError(f"expected queries of at most {MAX_QUERY_ROWS:,} rows, got one of {sizes.max():,}")
+    qptr = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=qptr[1:])
+    return qptr
+
+
+def _id_array(qid: ArrayLike, n_rows: int) -> NDArray[Any]:
+    """One id per row. Lists of tuples and other mixtures become object arrays rather than matrices."""
+    if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
+        raise TypeError(f"qid: expected one query id per row of X, got {qid!r}")
+    ids = qid if isinstance(qid, np.ndarray) else _from_sequence(qid)
+    if ids.ndim == 2 and ids.shape[1] == 1:
+        ids = ids[:, 0]
+    if ids.ndim != 1:
+        raise ValueError(f"qid: expected a vector with one query id per row of X, got shape {ids.shape}")
+    if len(ids) != n_rows:
+        raise ValueError(
+            f"qid: expected {n_rows:,} ids (one per row of X), got {len(ids):,}"
+            + ("; pass list lengths as group=" if len(ids) < n_rows else "")
+        )
+    return ids
+
+
+def _from_sequence(qid: Any) -> NDArray[Any]:
+    if hasattr(qid, "to_numpy"):
+        return np.asarray(qid.to_numpy())
+    if hasattr(qid, "__array__"):
+        return np.asarray(qid)
+    values = list(qid)
+    kinds = {type(value) for value in values}
+    if kinds <= {int} or kinds <= {str} or kinds <= {bytes}:
+        try:
+            return np.array(values) if values else np.zeros(0, dtype=np.int64)
+        except OverflowError:  # integers beyond int64: kept as Python objects below
+            pass
+    ids = np.empty(len(values), dtype=object)
+    ids[:] = values
+    return ids
+
+
+def _codes(ids: NDArray[Any]) -> tuple[NDArray[np.int32], int]:
+    """Number the ids 0, 1, 2, ... by first appearance."""
+    if ids.dtype.kind in "iub":
+        # uint64 wraps to int64: a bijection is all that grouping needs
+        return _integer_codes(np.ascontiguousarray(ids).astype(np.int64, copy=False))
+    if ids.dtype.kind == "f":
+        if np.isnan(ids).any():
+            row = int(np.argmax(np.isnan(ids)))
+            raise ValueError(f"qid: expected an id in every row, got nan in row {row}; drop or fill such rows")
+        return _integer_codes((ids.astype(np.float64) + 0.0).view(np.int64))  # + 0.0 makes -0.0 and 0.0 one id
+    return _hashable_codes(ids)
+
+
+def _integer_codes(keys: NDArray[np.int64]) -> tuple[NDArray[np.int32], int]:
+    n = len(keys)
+    codes = np.empty(n, dtype=np.int32)
+    if n == 0:
+        return codes, 0
+    least, largest = int(keys.min()), int(keys.max())
+    if largest - least < 2 * n + 1024:
+        table = np.full(largest - least + 1, -1, dtype=np.int32)
+        return codes, _group.codes_direct_into(keys, least, table, codes)
+    capacity = 1 << 16
+    slot_keys, slot_codes = np.empty(capacity, dtype=np.int64), np.full(capacity, -1, dtype=np.int32)
+    row, n_codes = _group.codes_hashed_into(keys, 0, 0, slot_keys, slot_codes, codes)
+    while row < n:
+        capacity *= 4
+        old_keys, old_codes = slot_keys, slot_codes
+        slot_keys, slot_codes = np.empty(capacity, dtype=np.int64), np.full(capacity, -1, dtype=np.int32)
+        _group.rehash_into(old_keys, old_codes, slot_keys, slot_codes)
+        row, n_codes = _group.codes_hashed_into(keys, row, n_codes, slot_keys, slot_codes, codes)
+    return codes, n_codes
+
+
+def _hashable_codes(ids: NDArray[Any]) -> tuple[NDArray[np.int32], int]:
+    numbers: dict[Any, int] = {}
+    codes = np.empty(len(ids), dtype=np.int32)
+    for row, value in enumerate(ids.tolist()):
+        if value is None or value != value:
+            raise ValueError(f"qid: expected an id in every row, got {value!r} in row {row}; drop or fill such rows")
+        try:
+            codes[row] = numbers.setdefault(value, len(numbers))
+        except TypeError:
+            raise TypeError(
+                f"qid: expected hashable ids, got {value!r} of type {type(value).__name__} in row {row}"
+            ) from None
+    return codes, len(numbers)

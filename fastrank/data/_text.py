@@ -1,0 +1,144 @@
+"""Text files in batches of whole lines: plain or gzip, counted, cut into blocks for threads."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from dataclasses import dataclass
+from types import TracebackType
+
+from fastrank._core import _letor
+from fastrank._errors import DataFormatError
+
+BLOCK_BYTES = 1 << 20
+"""Text that one task parses: fits the second-level cache, and is thousands of lines."""
+
+BATCH_BYTES = 8 * BLOCK_BYTES
+"""Text in memory at a time; one batch is parsed while the next is read."""
+
+MAX_LINE_BYTES = 64 << 20
+
+
+@dataclass
+class Block:
+    """Whole lines: a range of a batch's buffer, the lines before it in the file, its lines and rows."""
+
+    start: int
+    stop: int
+    lines_before: int
+    lines: int
+    rows: int
+
+
+@dataclass
+class Batch:
+    """A buffer of whole lines, cut into blocks; `fraction` of the file is read with it."""
+
+    buffer: bytearray
+    blocks: list[Block]
+    fraction: float
+
+    @property
+    def rows(self) -> int:
+        """Rows of all blocks."""
+        return sum(block.rows for block in self.blocks)
+
+
+class TextReader:
+    """Read a plain or gzip file batch by batch. A batch is valid until the next but one is read.
+
+    Raises
+    ------
+    DataFormatError
+        For a damaged gzip stream or a line of more than `MAX_LINE_BYTES`.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, batch_bytes: int = BATCH_BYTES) -> None:
+        self.path = os.fspath(path)
+        self._file = open(self.path, "rb", buffering=0)  # noqa: SIM115  closed by __exit__
+        magic = self._file.read(2)
+        self._file.seek(0)
+        self.is_gzip = magic == b"\x1f\x8b"
+        self._stream: io.RawIOBase | gzip.GzipFile = (
+            gzip.GzipFile(fileobj=self._file) if self.is_gzip else self._file  # type: ignore[arg-type]
+        )
+        self._size = os.fstat(self._file.fileno()).st_size
+        self._buffers = [bytearray(batch_bytes + _letor.TEXT_PAD + 1) for _ in range(2)]
+        self._carry = b""
+        self._lines = 0
+        self._ended = False
+
+    def __enter__(self) -> TextReader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stream.close()
+        self._file.close()
+
+    def next_batch(self) -> Batch | None:
+        """Read the next batch; None at the end."""
+        if self._ended:
+            return None
+        self._buffers.reverse()
+        buffer = self._buffers[0]
+        filled = len(self._carry)
+        if filled >= len(buffer) - _letor.TEXT_PAD - 1:
+            buffer.extend(bytes(filled))
+        buffer[:filled] = self._carry
+        while True:
+            filled = self._fill(buffer, filled)
+            cut = buffer.rfind(b"\n", 0, filled) + 1
+            if self._ended or cut > 0:
+                break
+            if filled >= MAX_LINE_BYTES:
+                raise DataFormatError(
+                    f"expected lines of at most {MAX_LINE_BYTES >> 20} MiB, got a longer one; is this a text file "
+                    "with one document a line?",
+                    path=self.path,
+                    line=self._lines + 1,
+                )
+            buffer.extend(bytes(len(buffer)))
+        if self._ended and cut < filled:
+            buffer[filled : filled + 1] = b"\n"  # the last line of the file lacks its newline
+            filled += 1
+            cut = filled
+        self._carry = bytes(memoryview(buffer)[cut:filled])
+        return Batch(buffer, self._cut(buffer, cut), self._fraction())
+
+    def _fill(self, buffer: bytearray, filled: int) -> int:
+        """Read until the buffer is full or the file ends."""
+        room = len(buffer) - _letor.TEXT_PAD - 1
+        with memoryview(buffer) as view:
+            while filled < room:
+                try:
+                    got = self._stream.readinto(view[filled:room])
+                except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                    lines = self._lines + buffer.count(b"\n", 0, filled)
+                    raise DataFormatError(
+                        f"expected a whole gzip file, got one that is damaged or cut off after {lines:,} lines ({error}); "
+                        "copy or compress it again",
+                        path=self.path,
+                    ) from error
+                if not got:
+                    self._ended = True
+                    break
+                filled += got
+        return filled
+
+    def _cut(self, buffer: bytearray, stop: int) -> list[Block]:
+        blocks = []
+        start = 0
+        while start < stop:
+            end = buffer.find(b"\n", min(start + BLOCK_BYTES, stop) - 1, stop) + 1
+            lines, rows = _letor.count_rows(buffer, start, end)
+            blocks.append(Block(start, end, self._lines, lines, rows))
+            self._lines += lines
+            start = end
+        return blocks
+
+    def _fraction(self) -> float:
+        return 1.0 if self._ended or self._size == 0 else min(1.0, self._file.tell() / self._size)
