@@ -54,3 +54,26 @@ const fr_columns_f64_t *fr_columns_f64(int level)
 {
     return FR_CHOOSE(level, table_f64_base, table_f64_v3, table_f64_v4);
 }
+
+void fr_columns_offsets(int method, ptrdiff_t n_columns, const double *low, const double *high, const double *mean,
+                        const double *count, const double *absolute, const double *square, double *offset,
+                        double *divisor)
+{
+    for (ptrdiff_t j = 0; j < n_columns; j++) {
+        double shift = 0.0, scale;
+        if (method == FR_SCALE_SUM) {
+            scale = absolute[j];
+        } else if (!(high[j] > low[j])) { /* constant or empty: exactly 0, whatever rounding says of its deviation */
+            shift = high[j] == low[j] ? low[j] : 0.0;
+            scale = 0.0;
+        } else if (method == FR_SCALE_MINMAX) {
+            shift = low[j];
+            scale = high[j] - low[j];
+        } else {
+            shift = mean[j];
+            scale = sqrt(square[j] / count[j]);
+        }
+        offset[j] = shift;
+        divisor[j] = scale > 0.0 ? scale : 1.0;
+    }
+}

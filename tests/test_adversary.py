@@ -203,6 +203,7 @@ def test_minimax_perceptron_stays_within_its_upper_bound():
     [
         (0.1, 1.0, False, 99),
         (0.1, 1.0, True, 399),
+        (0.1, 0.3, False, 8),  # 0.3 / 0.1 is below 3 in binary
         (0.3, 1.0, False, 10),
         (0.3, 3.0, False, 99),
         (0.5, 1.0, False, 3),

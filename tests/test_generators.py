@@ -63,7 +63,7 @@ def test_generator_as_seed_is_drawn_from(maker):
 @pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
 @pytest.mark.parametrize("seed", [None, "0", 1.0, True, np.random.RandomState(0)])
 def test_seed_of_the_wrong_kind_is_refused(maker, seed):
-    with pytest.raises(TypeError, match="random_state: expected an integer seed or a .*Generator, got"):
+    with pytest.raises(TypeError, match=r"random_state: expected an integer seed or a .*Generator, got"):
         maker(seed)
 
 

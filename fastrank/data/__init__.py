@@ -1,1 +1,38 @@
 """The data room: data sets, readers and writers, the binary cache, generators, folds and scalers."""
+
+from fastrank.data.adversary import MinimaxAdversary
+from fastrank.data.dataset import Query, RankingDataset
+from fastrank.data.folds import Fold, QueryKFold, load_letor_folds, split_queries
+from fastrank.data.generators import (
+    SeparableStream,
+    make_gov_like,
+    make_mslr_like,
+    make_separable,
+    make_two_gaussians,
+    separable_stream,
+)
+from fastrank.data.letor import iter_letor, load_group, load_letor, save_letor
+from fastrank.data.plan import QueryPlan
+from fastrank.data.scaler import QueryScaler
+
+__all__ = [
+    "Fold",
+    "MinimaxAdversary",
+    "Query",
+    "QueryKFold",
+    "QueryPlan",
+    "QueryScaler",
+    "RankingDataset",
+    "SeparableStream",
+    "iter_letor",
+    "load_group",
+    "load_letor",
+    "load_letor_folds",
+    "make_gov_like",
+    "make_mslr_like",
+    "make_separable",
+    "make_two_gaussians",
+    "save_letor",
+    "separable_stream",
+    "split_queries",
+]

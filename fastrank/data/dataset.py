@@ -315,6 +315,23 @@ class RankingDataset:
             docid = None if self._docid is None else self._docid[rows]
             yield Query(ids[position], _take_rows(self._X, rows), self._y[rows], docid)
 
+    def with_X(self, X: Any) -> RankingDataset:
+        """Return the same documents with other features, rows in the user's order."""
+        matrix = check_matrix(X, allow_nan=self.allow_nan, n_threads=self._n_threads)
+        if matrix.shape[0] != self.n_rows:
+            raise ValueError(f"X: expected {plural(self.n_rows, 'row')}, one per document, got {matrix.shape[0]:,}")
+        return RankingDataset._trusted(
+            matrix,
+            self._y,
+            Grouping(self.qid, self.qptr, self.order),
+            docid=self._docid,
+            feature_names=self.feature_names if matrix.shape[1] == self.n_features else None,
+            sample_weight=self._sample_weight,
+            query_weight=self.query_weight,
+            allow_nan=self.allow_nan,
+            n_threads=self._n_threads,
+        )
+
     @classmethod
     def concatenate(cls, datasets: Sequence[RankingDataset], *, keys: Sequence[Hashable] | None = None) -> RankingDataset:
         """Join data sets end to end.
