@@ -14,10 +14,12 @@ int32_t fr_group_direct(const int64_t *FR_RESTRICT keys, ptrdiff_t n, int64_t le
     return n_codes;
 }
 
-/* Multiplication spreads consecutive keys; the high half of the product depends on every bit of the key. */
+/* Multiplication carries bits upwards only, so the key's high half is folded into the low one before it, and the high
+ * half of the product after it: keys that differ in a few high bits (i << 48, or doubles) spread like any others. */
 FR_INLINE uint64_t slot_of(int64_t key, int64_t capacity)
 {
-    uint64_t hash = (uint64_t)key * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t hash = (uint64_t)key;
+    hash = (hash ^ hash >> 32) * UINT64_C(0x9E3779B97F4A7C15);
     hash ^= hash >> 32;
     return hash & ((uint64_t)capacity - 1);
 }

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -53,17 +54,15 @@ def _shared_pool() -> ThreadPoolExecutor:
 
 def _cgroup_cpus(root: Path = _CGROUP_ROOT) -> float:
     """CPUs that the control group of this process may use, from its quota (v2, then v1); infinity where unlimited."""
+    v2, v1 = root / "cpu.max", root / "cpu"
     try:
-        quota, period = (root / "cpu.max").read_text().split()
+        if v2.exists():
+            quota, period = map(int, v2.read_text().split())  # "max" is no integer: no limit
+        else:
+            quota, period = (int((v1 / name).read_text()) for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us"))
     except (OSError, ValueError):
-        try:
-            quota = (root / "cpu" / "cpu.cfs_quota_us").read_text().strip()
-            period = (root / "cpu" / "cpu.cfs_period_us").read_text().strip()
-        except OSError:
-            return float("inf")
-    if quota in ("max", "-1"):
         return float("inf")
-    return int(quota) / int(period)
+    return quota / period if quota > 0 and period > 0 else float("inf")
 
 
 def available_cpus() -> int:
@@ -71,7 +70,7 @@ def available_cpus() -> int:
     cpus = float(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     cpus = min(cpus, _cgroup_cpus())
     cap = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    if cap.isdigit() and int(cap) > 0:
+    if cap.isdecimal() and int(cap) > 0:
         cpus = min(cpus, int(cap))
     return max(1, int(cpus))
 
@@ -115,8 +114,9 @@ def run_tasks(tasks: Sequence[Callable[[], T]], n_threads: int) -> list[T]:
     def work() -> None:
         while True:
             with hand_out:
-                index = next(next_task, None)
-            if index is None or failures:
+                # A task that is handed out is run: so all before the first failure are, whatever the timing.
+                index = None if failures else next(next_task, None)
+            if index is None:
                 return
             try:
                 results[index] = tasks[index]()
@@ -140,7 +140,7 @@ def query_blocks(qptr: NDArray[np.int64], rows_per_block: int = ROWS_PER_BLOCK) 
     n_queries = len(qptr) - 1
     targets = np.arange(rows_per_block, int(qptr[-1]), rows_per_block)
     cuts = np.unique(np.concatenate(([0], np.searchsorted(qptr, targets), [n_queries])))
-    return [(int(first), int(last)) for first, last in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [(int(first), int(last)) for first, last in pairwise(cuts)]
 
 
 def row_blocks(n_rows: int, rows_per_block: int = ROWS_PER_BLOCK) -> list[tuple[int, int]]:

@@ -42,7 +42,8 @@ def check_matrix(X: Any, *, allow_nan: bool = False, n_threads: int = 1, name: s
             f"{name}: expected a matrix with one row per document, got an array of {array.ndim} dimensions "
             f"and shape {array.shape}" + ("; use X.reshape(-1, 1) for a single feature" if array.ndim == 1 else "")
         )
-    array = np.ascontiguousarray(array, dtype=_real_dtype(array.dtype, name))
+    # aligned too: a map or buffer may start at any byte
+    array = np.require(array, dtype=_real_dtype(array.dtype, name), requirements=["C_CONTIGUOUS", "ALIGNED"])
     block = _first_nonfinite_block(array, allow_nan, n_threads)
     if block is not None:
         row, column = _first_nonfinite(array, block, allow_nan)
@@ -63,6 +64,13 @@ def _check_sparse(X: Any, name: str) -> sparse.csr_array[Any]:
         raise ValueError(f"{name}: expected a sparse matrix of two dimensions, got {X.ndim}")
     dtype = _real_dtype(X.dtype, name)
     csr = sparse.csr_array(X) if X.dtype == dtype else sparse.csr_array(X, dtype=dtype)
+    if (np.diff(csr.indptr) < 0).any():
+        raise ValueError(f"{name}: expected a CSR matrix whose indptr never decreases; build it anew")
+    if csr.nnz and not 0 <= csr.indices.min() <= csr.indices.max() < csr.shape[1]:
+        raise ValueError(
+            f"{name}: expected column indices from 0 to {csr.shape[1] - 1}, got {csr.indices.min()} to "
+            f"{csr.indices.max()}; build the CSR matrix anew, or give it its shape"
+        )
     if not csr.has_canonical_format:
         csr = csr.copy()  # the caller's matrix stays as it is
         csr.sum_duplicates()

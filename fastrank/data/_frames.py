@@ -16,17 +16,24 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "column_names") or (hasattr(X, "columns") and hasattr(X, "to_numpy"))
 
 
-def column_names(frame: Any) -> list[str]:
-    """Names of the columns, in order."""
-    return [str(name) for name in getattr(frame, "column_names", None) or frame.columns]
+def _columns(frame: Any) -> dict[str, Any]:
+    """The frame's own labels (pandas has some that are no strings) by name, in order."""
+    labels = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
+    columns = {str(label): label for label in labels}
+    if len(columns) < len(labels):
+        names = [str(label) for label in labels]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"X: expected a frame whose columns have different names, got {twice!r} twice; rename one")
+    return columns
 
 
-def take_column(frame: Any, name: Any, argument: str) -> NDArray[Any]:
+def take_column(frame: Any, name: str, argument: str) -> NDArray[Any]:
     """One column as an array; `argument` is the parameter that named it."""
-    names = column_names(frame)
-    if str(name) not in names:
-        raise ValueError(f"{argument}: expected the name of a column of X ({', '.join(names[:12])}), got {name!r}")
-    return np.asarray(frame[name].to_numpy())
+    columns = _columns(frame)
+    if name not in columns:
+        shown = ", ".join([*columns][:12])
+        raise ValueError(f"{argument}: expected the name of a column of X ({shown}), got {name!r}")
+    return np.asarray(frame[columns[name]])
 
 
 def feature_matrix(frame: Any, without: set[str]) -> tuple[NDArray[Any], list[str]]:
@@ -34,17 +41,15 @@ def feature_matrix(frame: Any, without: set[str]) -> tuple[NDArray[Any], list[st
 
     float32 when all of them are float32, else float64. One copy: frames are stored by column.
     """
-    raw_names = list(getattr(frame, "column_names", None) or frame.columns)
-    kept = [name for name in raw_names if str(name) not in without]
-    columns = [np.asarray(frame[name].to_numpy()) for name in kept]
-    for name, column in zip(kept, columns, strict=True):
+    columns = {name: np.asarray(frame[label]) for name, label in _columns(frame).items() if name not in without}
+    for name, column in columns.items():
         if column.dtype.kind not in "fiub":
             raise TypeError(
                 f"X: expected numeric feature columns, got column {name!r} of dtype {column.dtype}; "
                 "encode it, or drop it from the frame"
             )
-    single = bool(columns) and all(column.dtype == np.float32 for column in columns)
-    X = np.empty((len(frame), len(kept)), dtype=np.float32 if single else np.float64)
-    for j, column in enumerate(columns):
+    single = bool(columns) and all(column.dtype == np.float32 for column in columns.values())
+    X = np.empty((len(frame), len(columns)), dtype=np.float32 if single else np.float64)
+    for j, column in enumerate(columns.values()):
         X[:, j] = column
-    return X, [str(name) for name in kept]
+    return X, list(columns)

@@ -50,7 +50,7 @@ def group_by_sizes(group: ArrayLike, n_rows: int) -> Grouping:
     if sizes.size and sizes.min() < 0:
         query = int(np.argmax(sizes < 0))
         raise ValueError(f"group: expected sizes of 0 and above, got {sizes[query]} for query {query}")
-    total = int(sizes.sum()) if sizes.size else 0
+    total = int(sizes.sum())
     if total != n_rows:
         mend = "; pass one id per row as qid=" if len(sizes) == n_rows else ""
         raise ValueError(
@@ -72,13 +72,14 @@ def group_by_offsets(qptr: ArrayLike, n_rows: int) -> Grouping:
         raise ValueError(
             f"qptr: expected offsets from 0 to the number of rows ({n_rows:,}), got {offsets[0]} to {offsets[-1]}"
         )
-    if (np.diff(offsets.astype(np.int64)) < 0).any():
-        query = int(np.argmax(np.diff(offsets.astype(np.int64)) < 0))
+    sizes = np.diff(offsets.astype(np.int64))
+    if (sizes < 0).any():
+        query = int(np.argmax(sizes < 0))
         raise ValueError(
             f"qptr: expected offsets that never decrease, got {offsets[query]} and then {offsets[query + 1]} "
             f"at position {query + 1}"
         )
-    return Grouping(np.arange(len(offsets) - 1), offsets.astype(np.int64), None)
+    return Grouping(np.arange(len(sizes)), _offsets(sizes), None)
 
 
 def check_qid_in_groups(qid: ArrayLike, groups: Grouping, n_rows: int) -> Grouping:
@@ -92,18 +93,20 @@ def check_qid_in_groups(qid: ArrayLike, groups: Grouping, n_rows: int) -> Groupi
     mixed = codes != codes[first_row]
     if mixed.any():
         row = int(np.argmax(mixed))
+        one, two = id_list(ids[[first_row[row], row]])
         raise ValueError(
-            f"qid: expected one id per group, got {ids[first_row[row]]!r} and {ids[row]!r} (row {row}) in group "
+            f"qid: expected one id per group, got {one!r} and {two!r} (row {row}) in group "
             f"{group_of_row[row]}; pass qid alone, or mend the sizes in group"
         )
     starts = groups.qptr[:-1][np.diff(groups.qptr) > 0]
     order = np.argsort(codes[starts], kind="stable")
     repeated = np.flatnonzero(np.diff(codes[starts][order]) == 0)
     if repeated.size:
-        one, two = starts[order[repeated[0]]], starts[order[repeated[0] + 1]]
+        rows = starts[order[[repeated[0], repeated[0] + 1]]]
+        one, two = group_of_row[rows]
         raise ValueError(
-            f"qid: expected each id in one group, got {ids[one]!r} in group {group_of_row[one]} and again in group "
-            f"{group_of_row[two]} (row {two}): the boundary splits a query; pass qid alone, or mend the sizes in group"
+            f"qid: expected each id in one group, got {id_list(ids[rows])[0]!r} in group {one} and again in group {two} "
+            f"(row {rows[1]}): the boundary splits a query; pass qid alone, or mend the sizes in group"
         )
     if len(starts) < len(groups.qid):
         empty = int(np.argmin(np.diff(groups.qptr)))
@@ -113,7 +116,7 @@ def check_qid_in_groups(qid: ArrayLike, groups: Grouping, n_rows: int) -> Groupi
 
 def _offsets(sizes: NDArray[Any]) -> NDArray[np.int64]:
     if sizes.size and sizes.max() > MAX_QUERY_ROWS:
-        raise ValueError(f"expected queries of at most {MAX_QUERY_ROWS:,} rows, got one of {sizes.max():,}")
+        raise ValueError(f"X: expected queries of at most {MAX_QUERY_ROWS:,} rows, got one of {sizes.max():,}")
     qptr = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=qptr[1:])
     return qptr
@@ -123,7 +126,7 @@ def _id_array(qid: ArrayLike, n_rows: int) -> NDArray[Any]:
     """One id per row. Lists of tuples and other mixtures become object arrays rather than matrices."""
     if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
         raise TypeError(f"qid: expected one query id per row of X, got {qid!r}")
-    ids = qid if isinstance(qid, np.ndarray) else _from_sequence(qid)
+    ids = from_sequence(qid)
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids[:, 0]
     if ids.ndim != 1:
@@ -136,37 +139,45 @@ def _id_array(qid: ArrayLike, n_rows: int) -> NDArray[Any]:
     return ids
 
 
-def _from_sequence(qid: Any) -> NDArray[Any]:
-    if hasattr(qid, "to_numpy"):
-        return np.asarray(qid.to_numpy())
-    if hasattr(qid, "__array__"):
-        return np.asarray(qid)
-    values = list(qid)
-    kinds = {type(value) for value in values}
-    if kinds <= {int} or kinds <= {str} or kinds <= {bytes}:
-        try:
-            return np.array(values) if values else np.zeros(0, dtype=np.int64)
-        except OverflowError:  # integers beyond int64: kept as Python objects below
-            pass
-    ids = np.empty(len(values), dtype=object)
-    ids[:] = values
-    return ids
+def from_sequence(ids: Any) -> NDArray[Any]:
+    """Return ids as an array; what NumPy would change (mixtures, tuples, huge integers) stays Python objects."""
+    if hasattr(ids, "__array__"):
+        return np.asarray(ids)
+    values = list(ids)
+    if not values:
+        return np.zeros(0, dtype=np.int64)
+    if {type(value) for value in values} in ({int}, {str}, {bytes}):
+        array = np.array(values)
+        # NumPy rounds [-1, 2**63] to floats and cuts trailing NULs off strings
+        if array.dtype.kind != "f" and array.tolist() == values:
+            return array
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def id_list(ids: NDArray[Any]) -> list[Any]:
+    """Return ids as hashable Python objects; dates keep their type, which `tolist` turns into others by their unit."""
+    return list(ids) if ids.dtype.kind in "mM" else ids.tolist()
 
 
 def _codes(ids: NDArray[Any]) -> tuple[NDArray[np.int32], int]:
     """Number the ids 0, 1, 2, ... by first appearance."""
     if ids.dtype.kind in "iub":
         # uint64 wraps to int64: a bijection is all that grouping needs
-        return _integer_codes(np.ascontiguousarray(ids).astype(np.int64, copy=False))
+        return _integer_codes(ids.astype(np.int64, copy=False))
     if ids.dtype.kind == "f":
         if np.isnan(ids).any():
             row = int(np.argmax(np.isnan(ids)))
             raise ValueError(f"qid: expected an id in every row, got nan in row {row}; drop or fill such rows")
         return _integer_codes((ids.astype(np.float64) + 0.0).view(np.int64))  # + 0.0 makes -0.0 and 0.0 one id
+    if ids.dtype.kind in "mM" and not np.isnat(ids).any():
+        return _integer_codes(ids.view(np.int64))
     return _hashable_codes(ids)
 
 
 def _integer_codes(keys: NDArray[np.int64]) -> tuple[NDArray[np.int32], int]:
+    keys = np.require(keys, requirements=["C_CONTIGUOUS", "ALIGNED"])
     n = len(keys)
     codes = np.empty(n, dtype=np.int32)
     if n == 0:
@@ -190,13 +201,21 @@ def _integer_codes(keys: NDArray[np.int64]) -> tuple[NDArray[np.int32], int]:
 def _hashable_codes(ids: NDArray[Any]) -> tuple[NDArray[np.int32], int]:
     numbers: dict[Any, int] = {}
     codes = np.empty(len(ids), dtype=np.int32)
-    for row, value in enumerate(ids.tolist()):
-        if value is None or value != value:
-            raise ValueError(f"qid: expected an id in every row, got {value!r} in row {row}; drop or fill such rows")
+    for row, value in enumerate(id_list(ids)):
         try:
             codes[row] = numbers.setdefault(value, len(numbers))
         except TypeError:
             raise TypeError(
                 f"qid: expected hashable ids, got {value!r} of type {type(value).__name__} in row {row}"
             ) from None
+        if _is_missing(value):
+            raise ValueError(f"qid: expected an id in every row, got {value!r} in row {row}; drop or fill such rows")
     return codes, len(numbers)
+
+
+def _is_missing(value: Any) -> bool:
+    """Tell None, NaN, NaT and pandas' NA, which is neither equal to itself nor different, from ids."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True

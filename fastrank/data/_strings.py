@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -49,7 +50,7 @@ class StringColumn:
     def __iter__(self) -> Iterator[str]:
         ends = (self.offsets - self.offsets[0]).tolist()
         text = self.data[self.offsets[0] : self.offsets[-1]].tobytes()
-        return (text[start:end].decode() for start, end in zip(ends[:-1], ends[1:], strict=True))
+        return (text[start:end].decode() for start, end in pairwise(ends))
 
     @overload
     def __getitem__(self, index: int | np.integer[Any]) -> str: ...
@@ -73,6 +74,11 @@ class StringColumn:
         # byte j of the result comes from its string's start plus its place inside the string
         source = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)
         return StringColumn(self.data[source], offsets)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # a slice shares the bytes of the whole column; another process needs only its own
+        start, stop = self.offsets[0], self.offsets[-1]
+        return StringColumn, (self.data[start:stop], self.offsets - start)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(list(self), dtype=dtype if dtype is not None else object)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +18,11 @@ from fastrank.data import _frames
 from fastrank.data._grouping import (
     Grouping,
     check_qid_in_groups,
+    from_sequence,
     group_by_offsets,
     group_by_qid,
     group_by_sizes,
+    id_list,
 )
 from fastrank.data._strings import StringColumn
 from fastrank.data.plan import QueryPlan
@@ -252,7 +255,7 @@ class RankingDataset:
 
     # Queries.
 
-    def rows_of(self, index: int) -> NDArray[np.int64]:
+    def rows_of(self, index: SupportsIndex) -> NDArray[np.int64]:
         """Return the rows, in the user's order, of the query at this position."""
         index = self._position(index)
         rows = np.arange(self.qptr[index], self.qptr[index + 1])
@@ -267,20 +270,21 @@ class RankingDataset:
 
     @cached_property
     def _positions(self) -> dict[Hashable, int]:
-        return {qid: position for position, qid in enumerate(self.qid.tolist())}
+        return {qid: position for position, qid in enumerate(id_list(self.qid))}
 
-    def _position(self, index: int) -> int:
+    def _position(self, index: SupportsIndex) -> int:
+        index = operator.index(index)
         if not -self.n_queries <= index < self.n_queries:
             raise IndexError(f"query: expected a position below {self.n_queries}, got {index}")
-        return int(index) % self.n_queries
+        return index % self.n_queries
 
     def __getitem__(self, index: Any) -> RankingDataset:
         """Select queries by position: a number, a slice, a list of numbers or a boolean mask.
 
         The rows of the result are grouped. A slice of a grouped data set shares its memory.
         """
-        if isinstance(index, (int, np.integer)):
-            position = self._position(int(index))
+        if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
+            position = self._position(index)
             index = slice(position, position + 1)
         if isinstance(index, slice) and index.step in (None, 1) and self.order is None:
             first, last, _ = index.indices(self.n_queries)
@@ -308,7 +312,7 @@ class RankingDataset:
 
     def __iter__(self) -> Iterator[Query]:
         """Yield the queries in order, as `Query` tuples."""
-        ids = self.qid.tolist()
+        ids = id_list(self.qid)
         for position in range(self.n_queries):
             rows: Any = slice(int(self.qptr[position]), int(self.qptr[position + 1]))
             rows = rows if self.order is None else self.order[rows]
@@ -333,7 +337,9 @@ class RankingDataset:
         )
 
     @classmethod
-    def concatenate(cls, datasets: Sequence[RankingDataset], *, keys: Sequence[Hashable] | None = None) -> RankingDataset:
+    def concatenate(
+        cls, datasets: Sequence[RankingDataset], *, keys: Sequence[Hashable] | None = None
+    ) -> RankingDataset:
         """Join data sets end to end.
 
         Parameters
@@ -353,10 +359,15 @@ class RankingDataset:
             raise ValueError("datasets: expected at least one data set, got none")
         first = datasets[0]
         for number, other in enumerate(datasets):
-            if other.n_features != first.n_features or other.feature_names != first.feature_names:
+            if other.n_features != first.n_features:
                 raise ValueError(
-                    f"datasets: expected the same features, got {plural(first.n_features, 'feature')} in data set 0 and "
-                    f"{plural(other.n_features, 'feature')} in data set {number}, or other names"
+                    f"datasets: expected the same features, got {plural(first.n_features, 'feature')} in data set 0 "
+                    f"and {plural(other.n_features, 'feature')} in data set {number}"
+                )
+            if other.feature_names != first.feature_names:
+                raise ValueError(
+                    f"datasets: expected the same feature names, got others in data set {number} than in data set 0; "
+                    "set feature_names of one to those of the other"
                 )
         ids = _joined_ids(datasets, keys)
         sizes = np.concatenate([dataset.sizes for dataset in datasets])
@@ -372,7 +383,7 @@ class RankingDataset:
             )
         X: Any
         if any(sparse.issparse(dataset.X) for dataset in datasets):
-            X = sparse.csr_array(sparse.vstack([dataset.X for dataset in datasets], format="csr"))
+            X = sparse.vstack([sparse.csr_array(dataset.X) for dataset in datasets], format="csr")
         else:
             X = np.concatenate([np.asarray(dataset.X) for dataset in datasets])
         grades = np.concatenate([dataset.y for dataset in datasets])
@@ -390,18 +401,14 @@ class RankingDataset:
 
     # Files.
 
-    def save(
-        self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: Progress | None = None
-    ) -> None:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: Progress | None = None) -> None:
         """Write the data set as a binary cache, a folder of .npy files; see `fastrank.data.cache`."""
         from fastrank.data import cache
 
         cache.save(self, path, overwrite=overwrite, progress=progress)
 
     @classmethod
-    def load(
-        cls, path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None = None
-    ) -> RankingDataset:
+    def load(cls, path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None = None) -> RankingDataset:
         """Read a binary cache; see `fastrank.data.cache`."""
         from fastrank.data import cache
 
@@ -410,8 +417,8 @@ class RankingDataset:
     def __repr__(self) -> str:
         sizes = self.sizes
         if sizes.size:
-            spread = f"{sizes.min()} to {sizes.max()} a query, mean {sizes.mean():.3g}"
-            spread = f" ({spread})" if sizes.min() != sizes.max() else f" ({sizes.min()} a query)"
+            spread = f"{sizes.min():,} to {sizes.max():,} a query, mean {sizes.mean():,.1f}"
+            spread = f" ({spread})" if sizes.min() != sizes.max() else f" ({sizes.min():,} a query)"
         else:
             spread = ""
         layout = "CSR " if sparse.issparse(self._X) else "memory-mapped " if _is_mapped(self._X) else ""
@@ -437,6 +444,10 @@ class RankingDataset:
         lazy = ("plan", "grouped_X", "grouped_y", "_positions")
         return {name: value for name, value in self.__dict__.items() if name not in lazy}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._freeze()  # pickle makes arrays writable
+
 
 def _group(n_rows: int, qid: Any, group: ArrayLike | None, qptr: ArrayLike | None) -> Grouping:
     if group is not None and qptr is not None:
@@ -458,15 +469,22 @@ def _check_docid(docid: Sequence[Any] | DocIds | None, n_rows: int) -> DocIds | 
     if isinstance(docid, (str, bytes)) or len(docid) != n_rows:
         got = repr(docid) if isinstance(docid, (str, bytes)) else f"{len(docid):,}"
         raise ValueError(f"docid: expected {n_rows:,} document ids (one per row of X), got {got}")
-    if isinstance(docid, (StringColumn, np.ndarray)):
+    if isinstance(docid, StringColumn):
         return docid
-    ids = list(docid)
-    return StringColumn.from_strings(ids) if all(type(one) is str for one in ids) else np.asarray(ids)
+    ids = np.asarray(docid) if hasattr(docid, "__array__") else list(docid)
+    if isinstance(ids, np.ndarray) and ids.ndim != 1:
+        raise ValueError(f"docid: expected one document id per row of X, got an array of shape {ids.shape}")
+    if isinstance(ids, list) or ids.dtype.kind == "O":
+        values = list(ids)
+        return StringColumn.from_strings(values) if all(type(one) is str for one in values) else from_sequence(values)
+    return ids
 
 
 def _check_names(names: Sequence[str] | None, n_features: int) -> list[str] | None:
     if names is None:
         return None
+    if isinstance(names, str):
+        raise TypeError(f"feature_names: expected a list of names (one per column of X), got {names!r}")
     names = [str(name) for name in names]
     if len(names) != n_features:
         raise ValueError(f"feature_names: expected {n_features} names (one per column of X), got {len(names)}")
@@ -477,7 +495,7 @@ def _check_names(names: Sequence[str] | None, n_features: int) -> list[str] | No
 
 
 def _weights_of(weights: Mapping[Hashable, float], qid: NDArray[Any]) -> list[float]:
-    ids = qid.tolist()
+    ids = id_list(qid)
     missing = [one for one in ids if one not in weights]
     if missing:
         raise ValueError(f"query_weight: expected a weight for every query, got none for {missing[0]!r}")
@@ -518,13 +536,14 @@ def _joined_ids(datasets: list[RankingDataset], keys: Sequence[Hashable] | None)
     if keys is not None:
         if len(keys) != len(datasets):
             raise ValueError(f"keys: expected {len(datasets)} keys (one per data set), got {len(keys)}")
-        pairs = [(key, one) for key, dataset in zip(keys, datasets, strict=True) for one in dataset.qid.tolist()]
-        ids = np.empty(len(pairs), dtype=object)
-        ids[:] = pairs
-        return ids
+        if len(set(keys)) != len(keys):
+            raise ValueError(f"keys: expected different keys, got {list(keys)}")
+        return from_sequence(
+            [(key, one) for key, dataset in zip(keys, datasets, strict=True) for one in id_list(dataset.qid)]
+        )
     seen: dict[Hashable, int] = {}
     for number, dataset in enumerate(datasets):
-        for one in dataset.qid.tolist():
+        for one in id_list(dataset.qid):
             if seen.setdefault(one, number) != number:
                 raise ValueError(
                     f"datasets: expected each query in one data set, got qid {one!r} in data sets {seen[one]} and "

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fastrank._core import _plan
 from fastrank._threads import query_blocks, run_blocks
+from fastrank._validation import check_count
 
 _MAX_COUNTED_LEVELS = 1024
 """Beyond this many different grades a counting sort per query would cost more than a comparison sort."""
@@ -47,7 +48,8 @@ class QueryPlan:
 
     Notes
     -----
-    Cost: O(rows + queries * grades) time once, 4 bytes per row. Everything is read-only.
+    Cost: O(rows + queries * grades) time once (with more than 1,024 different grades, a sort of the rows), 8 bytes per
+    row. Everything is read-only, and what is per row is in grouped order: `RankingDataset.to_rows` brings it back.
     """
 
     def __init__(self, y: NDArray[Any], qptr: NDArray[np.int64], n_threads: int = 1) -> None:
@@ -91,7 +93,15 @@ class QueryPlan:
         def sort(first: int, last: int) -> None:
             counts = np.zeros(n_grades, np.int32)
             _plan.by_grade_into(
-                self._level, self.qptr, first, last, self.level_ptr, counts, self.by_grade, self.level_end, self.level_of
+                self._level,
+                self.qptr,
+                first,
+                last,
+                self.level_ptr,
+                counts,
+                self.by_grade,
+                self.level_end,
+                self.level_of,
             )
 
         run_blocks(sort, self._blocks, self._n_threads)
@@ -142,7 +152,7 @@ class QueryPlan:
         Chaudhuri & Tewari 2017, Eq. 1.
         """
         longest = len(self.discounts)
-        cut = longest if k is None else min(k, longest)
+        cut = longest if k is None else min(check_count(k, name="k"), longest)
         if cut not in self._ideal:
             ideal = np.zeros(len(self.qptr) - 1)
 
@@ -161,7 +171,7 @@ class QueryPlan:
                 )
 
             run_blocks(fill, self._blocks, self._n_threads)
-            self._ideal[cut] = _frozen(ideal)
+            self._ideal.setdefault(cut, _frozen(ideal))
         return self._ideal[cut]
 
     def slam_weights(self, name: str, *, class_average: bool = False) -> NDArray[np.float64]:
@@ -193,7 +203,7 @@ class QueryPlan:
         """
         key = (name, class_average)
         if key not in self._weights:
-            cut = re.fullmatch(r"ndcg@([1-9][0-9]*)", name)
+            cut = re.fullmatch(r"ndcg@([1-9][0-9]*)", str(name))
             kind = "ndcg2017" if cut else name
             if kind not in _plan.SLAM_KINDS:
                 names = ", ".join([*_plan.SLAM_KINDS, "ndcg@k"])
@@ -224,7 +234,7 @@ class QueryPlan:
 
             self.n_relevant  # noqa: B018  computed here, before threads ask for it
             run_blocks(fill, self._blocks, self._n_threads)
-            self._weights[key] = _frozen(weights)
+            self._weights.setdefault(key, _frozen(weights))
         return self._weights[key]
 
     def __repr__(self) -> str:
