@@ -1,5 +1,7 @@
 #include "fr_letor.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 enum { MAX_INDEX = INT32_MAX - 1 };
@@ -43,13 +45,14 @@ void fr_letor_count(const char *text, int64_t size, int64_t *lines, int64_t *row
     *rows = n_rows;
 }
 
-/* RFC 3629: no overlong forms, no surrogates, nothing past U+10FFFF. */
-static int is_utf8(const char *text, const char *end)
+/* UTF-8 without NUL, which array strings cannot hold. RFC 3629: no overlong forms, no surrogates, nothing past
+ * U+10FFFF. */
+static int is_text(const char *text, const char *end)
 {
     const unsigned char *p = (const unsigned char *)text, *const stop = (const unsigned char *)end;
     while (p < stop) {
         const unsigned lead = *p++;
-        if (lead < 0x80)
+        if (lead - 1 < 0x7F)
             continue;
         const int tail = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : 1;
         if (lead < 0xC2 || lead > 0xF4 || stop - p < tail)
@@ -92,22 +95,28 @@ static void trim_comment(int how, const char **from, const char **to)
     *to = end;
 }
 
-/* Grade and qid of a new row; *text is moved to the first feature. */
-static int parse_head(fr_letor_t *block, const char **text, const char *end)
+/* The grade of a new row; *text is moved behind it. */
+static int parse_grade(fr_letor_t *block, const char **text, const char *end)
 {
-    const char *p = *text;
-    const char *const grade_at = p;
+    const char *const at = *text;
     double grade = 0.0;
-    const int status = fr_number_parse(&p, block->pow5, &grade);
-    if (status == FR_NUMBER_BAD || status == FR_NUMBER_HARD || (p < end && !is_break(*p)))
-        return fail(block, FR_LETOR_BAD_GRADE, grade_at, token_end(grade_at, end));
+    const int status = fr_number_parse(text, block->pow5, &grade);
+    if (status == FR_NUMBER_BAD || (*text < end && !is_break(**text)))
+        return fail(block, FR_LETOR_BAD_GRADE, at, token_end(at, end));
+    if (status == FR_NUMBER_HARD)
+        return fail(block, FR_LETOR_HARD, at, *text);
     if (status != FR_NUMBER_OK)
-        return fail(block, FR_LETOR_INFINITE_GRADE, grade_at, token_end(grade_at, end));
+        return fail(block, FR_LETOR_INFINITE_GRADE, at, *text);
     if (grade < 0.0)
-        return fail(block, FR_LETOR_NEGATIVE_GRADE, grade_at, token_end(grade_at, end));
+        return fail(block, FR_LETOR_NEGATIVE_GRADE, at, *text);
     block->grades[block->row] = grade;
+    return FR_LETOR_OK;
+}
 
-    p = skip_blanks(p, end);
+/* The qid of a new row; *text is moved to the first feature. */
+static int parse_qid(fr_letor_t *block, const char **text, const char *end)
+{
+    const char *p = skip_blanks(*text, end);
     if (block->with_qid) {
         if (end - p < 4 || memcmp(p, "qid:", 4) != 0)
             return fail(block, FR_LETOR_NO_QID, p, token_end(p, end));
@@ -118,7 +127,7 @@ static int parse_head(fr_letor_t *block, const char **text, const char *end)
         const int64_t size = qid_end - qid, run = block->n_runs - 1;
         if (run < 0 || block->qid_size[run] != size
             || memcmp(block->text + block->qid_at[run], qid, (size_t)size) != 0) {
-            if (!is_utf8(qid, qid_end))
+            if (!is_text(qid, qid_end))
                 return fail(block, FR_LETOR_NOT_UTF8, qid, qid_end);
             block->qid_row[run + 1] = block->row;
             block->qid_line[run + 1] = block->line;
@@ -168,7 +177,7 @@ static int finish_row(fr_letor_t *block, const char **text, const char *end)
         if (stop > p) {
             const char *from = p + 1, *to = stop;
             trim_comment(block->comments, &from, &to);
-            if (!is_utf8(from, to))
+            if (!is_text(from, to))
                 return fail(block, FR_LETOR_NOT_UTF8, from, to);
             memcpy(block->comment_bytes + block->n_comment_bytes, from, (size_t)(to - from));
             block->n_comment_bytes += to - from;

@@ -25,8 +25,8 @@ enum {
     FR_LETOR_DUPLICATE,
     FR_LETOR_BAD_NUMBER,
     FR_LETOR_MISSING,       /* NULL or nan where missing values are not allowed */
-    FR_LETOR_INFINITE,
-    FR_LETOR_NOT_UTF8
+    FR_LETOR_INFINITE,      /* inf, or beyond the largest float */
+    FR_LETOR_NOT_UTF8       /* or a NUL byte */
 };
 
 enum { FR_LETOR_NO_COMMENTS = 0, FR_LETOR_DOCIDS, FR_LETOR_COMMENTS };
@@ -65,7 +65,7 @@ typedef struct {
     int64_t n_comment_bytes;
     int64_t last_index;    /* of the row under way; -1: none yet */
     int64_t max_index;     /* largest feature index seen, -1: none */
-    int32_t in_row;        /* the grade and qid of `row` are done */
+    int32_t in_row;        /* of `row`: 0 nothing, 1 the grade, 2 the grade and the qid are done */
     int32_t is_wide;
     /* what was met, for FR_LETOR_HARD and errors */
     int64_t at;
@@ -81,7 +81,8 @@ int fr_letor_parse_dense_f64(fr_letor_t *block);
 int fr_letor_parse_sparse_f32(fr_letor_t *block);
 int fr_letor_parse_sparse_f64(fr_letor_t *block);
 
-/* Stores the caller's value for the number of FR_LETOR_HARD and moves past it. */
+/* Stores the caller's value for the number of FR_LETOR_HARD and moves past it. A grade (in_row is 0) is not negative;
+ * a feature is finite in the type of the values. */
 void fr_letor_supply_dense_f32(fr_letor_t *block, double value);
 void fr_letor_supply_dense_f64(fr_letor_t *block, double value);
 void fr_letor_supply_sparse_f32(fr_letor_t *block, double value);

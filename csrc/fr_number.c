@@ -187,7 +187,7 @@ int fr_number_parse(const char **text, const uint64_t *pow5, double *value)
         ptrdiff_t power = 0;
         const char *const digits_from = q;
         for (; (unsigned char)(*q - '0') < 10; q++)
-            if (power < 100000)
+            if (power < 100000000) /* beyond what the decimals of any line that fits a buffer could make up for */
                 power = power * 10 + (*q - '0');
         if (q == digits_from)
             return FR_NUMBER_BAD;

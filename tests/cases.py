@@ -1,7 +1,7 @@
 """Data sets that break kernels, one generator for all tests.
 
-`make(name)` gives a case of known grades and features for each name in `NAMES`; `layouts(X, folder)` gives a matrix again
-in every memory layout that users have. Everything is seeded.
+`make(name)` gives a case of known grades and features for each name in `NAMES`; `layouts(X, folder)` gives a matrix
+again in every memory layout that users have. Everything is seeded.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from reference import grouping
 from scipy import sparse
 
 from fastrank.data.dataset import RankingDataset
-from reference import grouping
 
 Grades = list[NDArray[Any]]
 

@@ -4,12 +4,13 @@ import copy
 import datetime
 import pickle
 
+import cases
 import numpy as np
 import pytest
 from scipy import sparse
 
-import cases
 from fastrank.data import dataset as dataset_module
+from fastrank.data._grouping import Grouping
 from fastrank.data._strings import StringColumn
 from fastrank.data.dataset import Query, RankingDataset
 
@@ -250,7 +251,9 @@ def test_weights_are_absent_unless_given():
         (("a", "b", "c"), StringColumn),
         (StringColumn.from_strings(["a", "b", "c"]), StringColumn),
         (np.array(["a", "b", "c"], dtype=object), StringColumn),
-        (np.array(["a", "b", "c"]), np.ndarray),
+        (np.array(["a", "b", "c"]), StringColumn),
+        (np.array([b"a", b"b", b"c"]), np.ndarray),
+        (np.array([3, 1, 2]), np.ndarray),
         ([1, 2, 3], np.ndarray),
         (["a", 1, None], np.ndarray),
         ([(1, 2), (3, 4), (5, 6)], np.ndarray),
@@ -354,7 +357,11 @@ def test_slices_around_empty_queries():
         ([0, 3], IndexError, r"^queries: expected positions below 3, got 3$"),
         ([-4], IndexError, r"^queries: expected positions below 3, got -4$"),
         ([True, False], IndexError, r"^queries: expected a mask of 3 values, got 2$"),
-        ([0, 0], ValueError, r"^queries: expected different positions, got one twice; a data set holds each query once$"),
+        (
+            [0, 0],
+            ValueError,
+            r"^queries: expected different positions, got one twice; a data set holds each query once$",
+        ),
         ([0, -3], ValueError, r"^queries: expected different positions, got one twice"),
         ("b", TypeError, r"^queries: expected a position, a slice, a list of positions or a mask, got 'b'$"),
         (1.0, TypeError, r"^queries: expected a position"),
@@ -430,6 +437,13 @@ def test_joining_keeps_whether_nan_is_allowed():
     assert not RankingDataset.concatenate([plain]).allow_nan
 
 
+def test_numpy_bools_become_bools():
+    data = RankingDataset(X3, [0, 1, 2], group=[3], allow_nan=np.True_)
+    assert data.allow_nan is True
+    trusted = RankingDataset._trusted(X3, data.y, Grouping(data.qid, data.qptr, None), allow_nan=np.False_)
+    assert trusted.allow_nan is False
+
+
 @pytest.mark.parametrize(
     ("parts", "keys", "message"),
     [
@@ -442,7 +456,7 @@ def test_joining_keeps_whether_nan_is_allowed():
         (
             [small(), small(feature_names=["one", "other"])],
             None,
-            r"^datasets: expected the same feature names, got others in data set 1 than in data set 0; set feature_names",
+            r"^datasets: expected the same feature names, got others in data set 1 than in data set 0; set",
         ),
         (
             [small(), small()],
@@ -527,42 +541,102 @@ def test_repr_says_what_it_is(tmp_path):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({}, ValueError, r"^qid: expected the query of each row, got none of qid=, group= and qptr=; pass one id per row"),
+        (
+            {},
+            ValueError,
+            r"^qid: expected the query of each row, got none of qid=, group= and qptr=; pass one id per row",
+        ),
         ({"group": [3], "qptr": [0, 3]}, ValueError, r"^group, qptr: expected one of the two, got both$"),
-        ({"qid": [1, 2]}, ValueError, r"^qid: expected 3 ids \(one per row of X\), got 2; pass list lengths as group=$"),
+        (
+            {"qid": [1, 2]},
+            ValueError,
+            r"^qid: expected 3 ids \(one per row of X\), got 2; pass list lengths as group=$",
+        ),
         ({"qid": [1, None, 2]}, ValueError, r"^qid: expected an id in every row, got None in row 1"),
         ({"qid": [1, 2, []]}, TypeError, r"^qid: expected hashable ids, got \[\] of type list in row 2$"),
         ({"qid": [1, 1, 1], "group": [2, 1]}, ValueError, r"^qid: expected each id in one group, .*splits a query"),
         ({"qid": [1, 2, 2], "qptr": [0, 2, 3]}, ValueError, r"^qid: expected one id per group, got 1 and 2 \(row 1\)"),
         ({"group": [2, 2]}, ValueError, r"^group: expected sizes that add up to the 3 rows of X, got 2 sizes that add"),
         ({"qptr": [0, 2]}, ValueError, r"^qptr: expected offsets from 0 to the number of rows \(3\), got 0 to 2$"),
-        ({"qid": "query"}, TypeError, r"^y, qid: expected arrays, got a column name, which needs X to be a data frame$"),
+        (
+            {"qid": "query"},
+            TypeError,
+            r"^y, qid: expected arrays, got a column name, which needs X to be a data frame$",
+        ),
         ({"y": "label", "group": [3]}, TypeError, r"^y, qid: expected arrays, got a column name"),
         ({"y": [0, 1], "group": [3]}, ValueError, r"^y: expected 3 values \(one grade per row of X\), got 2$"),
         ({"y": [0, -1, 2], "group": [3]}, ValueError, r"^y: expected grades of 0 .* got -1 in row 1; shift the grades"),
         ({"y": [0, 1, np.nan], "group": [3]}, ValueError, r"^y: expected finite values .* got nan at position 2$"),
         ({"y": [0, np.inf, 0], "group": [3]}, ValueError, r"^y: expected finite values .* got inf at position 1$"),
-        ({"y": ["a", "b", "c"], "group": [3]}, TypeError, r"^y: expected numbers \(one grade per row of X\), got dtype"),
-        ({"y": np.zeros((3, 2)), "group": [3]}, ValueError, r"^y: expected a vector .* got an array of shape \(3, 2\)$"),
-        ({"X": [1.0, 2.0, 3.0], "group": [3]}, ValueError, r"^X: expected a matrix .* shape \(3,\); use X.reshape\(-1, 1\)"),
+        (
+            {"y": ["a", "b", "c"], "group": [3]},
+            TypeError,
+            r"^y: expected numbers \(one grade per row of X\), got dtype",
+        ),
+        (
+            {"y": np.zeros((3, 2)), "group": [3]},
+            ValueError,
+            r"^y: expected a vector .* got an array of shape \(3, 2\)$",
+        ),
+        (
+            {"X": [1.0, 2.0, 3.0], "group": [3]},
+            ValueError,
+            r"^X: expected a matrix .* shape \(3,\); use X.reshape\(-1, 1\)",
+        ),
         ({"X": np.zeros((3, 1, 1)), "group": [3]}, ValueError, r"^X: expected a matrix .* of 3 dimensions and shape"),
-        ({"X": [["a"], ["b"], ["c"]], "group": [3]}, TypeError, r"^X: expected numbers .* got dtype <U1; convert or drop"),
+        (
+            {"X": [["a"], ["b"], ["c"]], "group": [3]},
+            TypeError,
+            r"^X: expected numbers .* got dtype <U1; convert or drop",
+        ),
         ({"X": np.zeros((3, 1), complex), "group": [3]}, TypeError, r"^X: expected numbers .* got dtype complex128"),
-        ({"feature_names": ["a"], "group": [3]}, ValueError, r"^feature_names: expected 2 names \(one per column of X\), got 1$"),
-        ({"feature_names": ["a", "a"], "group": [3]}, ValueError, r"^feature_names: expected different names, got 'a' twice$"),
+        (
+            {"feature_names": ["a"], "group": [3]},
+            ValueError,
+            r"^feature_names: expected 2 names \(one per column of X\), got 1$",
+        ),
+        (
+            {"feature_names": ["a", "a"], "group": [3]},
+            ValueError,
+            r"^feature_names: expected different names, got 'a' twice$",
+        ),
         ({"feature_names": "ab", "group": [3]}, TypeError, r"^feature_names: expected a list of names .* got 'ab'$"),
         ({"docid": ["a"], "group": [3]}, ValueError, r"^docid: expected 3 document ids \(one per row of X\), got 1$"),
         ({"docid": "abc", "group": [3]}, ValueError, r"^docid: expected 3 document ids .* got 'abc'$"),
-        ({"docid": np.zeros((3, 2)), "group": [3]}, ValueError, r"^docid: expected one document id per row .* \(3, 2\)$"),
-        ({"sample_weight": [1, 2], "group": [3]}, ValueError, r"^sample_weight: expected 3 values \(one per row of X\), got 2$"),
-        ({"sample_weight": [1, -2, 0], "group": [3]}, ValueError, r"^sample_weight: expected weights of 0 and above, got -2 at position 1$"),
-        ({"sample_weight": [1, np.nan, 0], "group": [3]}, ValueError, r"^sample_weight: expected finite values .* got nan at position 1$"),
-        ({"query_weight": [1, 2], "group": [3]}, ValueError, r"^query_weight: expected 1 values \(one per query\), got 2$"),
-        ({"query_weight": {"a": 1}, "qid": list("aba")}, ValueError, r"^query_weight: expected a weight for every query, got none for 'b'$"),
+        (
+            {"docid": np.zeros((3, 2)), "group": [3]},
+            ValueError,
+            r"^docid: expected one document id per row .* \(3, 2\)$",
+        ),
+        (
+            {"sample_weight": [1, 2], "group": [3]},
+            ValueError,
+            r"^sample_weight: expected 3 values \(one per row of X\), got 2$",
+        ),
+        (
+            {"sample_weight": [1, -2, 0], "group": [3]},
+            ValueError,
+            r"^sample_weight: expected weights of 0 and above, got -2 at position 1$",
+        ),
+        (
+            {"sample_weight": [1, np.nan, 0], "group": [3]},
+            ValueError,
+            r"^sample_weight: expected finite values .* got nan at position 1$",
+        ),
+        (
+            {"query_weight": [1, 2], "group": [3]},
+            ValueError,
+            r"^query_weight: expected 1 values \(one per query\), got 2$",
+        ),
+        (
+            {"query_weight": {"a": 1}, "qid": list("aba")},
+            ValueError,
+            r"^query_weight: expected a weight for every query, got none for 'b'$",
+        ),
         ({"n_jobs": 0, "group": [3]}, ValueError, r"^n_jobs: expected a positive number of threads"),
         ({"n_jobs": "all", "group": [3]}, TypeError, r"^n_jobs: expected an integer or None, got 'all'$"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_gets_a_sentence(options, error, message):
     with pytest.raises(error, match=message):
         RankingDataset(**({"X": X3, "y": [0, 1, 2]} | options))

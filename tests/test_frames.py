@@ -126,7 +126,9 @@ def test_frames_without_features_or_rows(frame):
 @every_frame
 def test_missing_values(frame):
     holes = frame({"query": [1, 1, 2], "a": [0.5, 1.5, 2.5], "b": [1.0, None, 3.0]})
-    with pytest.raises(ValueError, match=r"^X: expected finite values, got nan in row 1, column 1; pass allow_nan=True"):
+    with pytest.raises(
+        ValueError, match=r"^X: expected finite values, got nan in row 1, column 1; pass allow_nan=True"
+    ):
         RankingDataset(holes, [0, 1, 2], qid="query")
     data = RankingDataset(holes, [0, 1, 2], qid="query", allow_nan=True)
     np.testing.assert_array_equal(data.X, [[0.5, 1], [1.5, np.nan], [2.5, 3]])
@@ -146,7 +148,9 @@ def test_sentences(frame):
     with pytest.raises(ValueError, match=rf"^y: expected the name of a column of X \({names}\), got 'grade'$"):
         RankingDataset(table, "grade", qid="query")
     text = frame(COLUMNS | {"url": ["a", "b", "c", "d"]})
-    message = r"^X: expected numeric feature columns, got column 'url' of dtype .*; encode it, or drop it from the frame$"
+    message = (
+        r"^X: expected numeric feature columns, got column 'url' of dtype .*; encode it, or drop it from the frame$"
+    )
     with pytest.raises(TypeError, match=message):
         RankingDataset(text, "label", qid="query")
 

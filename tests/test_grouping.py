@@ -3,12 +3,13 @@
 import datetime
 import time
 
+import cases
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference import grouping as reference
 
-import cases
 from fastrank._core import _group
 from fastrank.data._grouping import (
     check_qid_in_groups,
@@ -18,7 +19,6 @@ from fastrank.data._grouping import (
     group_by_sizes,
     id_list,
 )
-from reference import grouping as reference
 
 
 def assert_grouped(qid, groups, ids=None):
@@ -279,14 +279,18 @@ def test_ids_and_sizes_that_agree():
         (np.array(["2020-01-01", "NaT", "NaT"], dtype="M8[D]"), ValueError, r"^qid: .*NaT.* in row 1;"),
         ([1, [2], 3], TypeError, r"^qid: expected hashable ids, got \[2\] of type list in row 1$"),
         ([{}, 1, 2], TypeError, r"^qid: expected hashable ids, got \{\} of type dict in row 0$"),
-        ([1, 2, np.arange(2)], TypeError, r"^qid: expected hashable ids, got array\(\[0, 1\]\) of type ndarray in row 2$"),
+        (
+            [1, 2, np.arange(2)],
+            TypeError,
+            r"^qid: expected hashable ids, got array\(\[0, 1\]\) of type ndarray in row 2$",
+        ),
         ([1, 2], ValueError, r"^qid: expected 3 ids \(one per row of X\), got 2; pass list lengths as group=$"),
         ([1, 2, 3, 4], ValueError, r"^qid: expected 3 ids \(one per row of X\), got 4$"),
         (np.zeros((3, 2)), ValueError, r"^qid: expected a vector with one query id per row of X, got shape \(3, 2\)$"),
         ("abc", TypeError, r"^qid: expected one query id per row of X, got 'abc'$"),
         (7, TypeError, r"^qid: expected one query id per row of X, got 7$"),
     ],
-)  # fmt: skip
+)
 def test_bad_ids(qid, error, message):
     with pytest.raises(error, match=message):
         group_by_qid(qid, 3)

@@ -59,8 +59,8 @@ def test_does_not_draw_too_often(monkeypatch):
 
 def test_a_failure_does_not_show_as_done():
     out = io.StringIO()
-    with pytest.raises(KeyError), Progress("x", enabled=True, stream=out) as progress:
-        progress.update(0.25)
+    progress = Progress("x", enabled=True, stream=out)
+    with pytest.raises(KeyError), progress:
         raise KeyError
     assert "100%" not in out.getvalue()
     assert out.getvalue().endswith("\n")

@@ -170,7 +170,14 @@ def parse_block(const unsigned char[::1] text not None, Py_ssize_t start, Py_ssi
         if status != FR_LETOR_HARD:
             break
         hard = float(block.text[block.at:block.end])
-        if hard - hard != 0.0:  # overflowed to infinity
+        if block.in_row == 0:
+            if hard - hard != 0.0:  # overflowed to infinity
+                status = FR_LETOR_INFINITE_GRADE
+                break
+            if hard < 0.0:
+                status = FR_LETOR_NEGATIVE_GRADE
+                break
+        elif <real_t>hard - <real_t>hard != 0.0:
             status = FR_LETOR_INFINITE
             break
         if sparse:
@@ -191,7 +198,8 @@ def format_row_into(const real_t[::1] values not None, columns, int index_base, 
                     unsigned char[::1] out not None):
     """Write ` index:value` for each value into out; columns None means 0, 1, 2, ... Returns the bytes written.
 
-    decimals < 0 writes what reads back as the same value; so are numbers too large for fixed decimals. out has room for 2 + 20 + LONGEST_NUMBER bytes per value.
+    decimals < 0 writes what reads back as the same value; so are numbers too large for fixed decimals. out has room for
+    2 + 20 + LONGEST_NUMBER bytes per value.
     """
     cdef const int32_t[::1] column_of = columns
     cdef Py_ssize_t i, size = 0

@@ -16,13 +16,14 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     os.close(handle)
+    part = Path(name)
     try:
-        yield Path(name)
-        _sync(Path(name))
-        os.chmod(name, 0o666 & ~_umask())  # mkstemp makes files that only their owner can read
-        os.replace(name, target)
+        yield part
+        _sync(part)
+        part.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner can read
+        part.replace(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
 
 
@@ -38,15 +39,15 @@ def atomic_folder(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[
         yield part
         for file in part.iterdir():
             _sync(file)
-        os.chmod(part, 0o777 & ~_umask())
+        part.chmod(0o777 & ~_umask())
         if target.exists():
             # A folder cannot be replaced in one step: the old one steps aside, and back if the new one cannot move in.
             old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent)) / target.name
-            os.rename(target, old)
-        os.rename(part, target)
+            target.rename(old)
+        part.rename(target)
     except BaseException:
         if old is not None and not target.exists():
-            os.rename(old, target)
+            old.rename(target)
         shutil.rmtree(part, ignore_errors=True)
         raise
     finally:
@@ -55,7 +56,7 @@ def atomic_folder(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[
 
 
 def _sync(file: Path) -> None:
-    with open(file, "rb") as stream:
+    with file.open("rb") as stream:
         os.fsync(stream.fileno())
 
 

@@ -105,8 +105,8 @@ def check_qid_in_groups(qid: ArrayLike, groups: Grouping, n_rows: int) -> Groupi
         rows = starts[order[[repeated[0], repeated[0] + 1]]]
         one, two = group_of_row[rows]
         raise ValueError(
-            f"qid: expected each id in one group, got {id_list(ids[rows])[0]!r} in group {one} and again in group {two} "
-            f"(row {rows[1]}): the boundary splits a query; pass qid alone, or mend the sizes in group"
+            f"qid: expected each id in one group, got {id_list(ids[rows])[0]!r} in group {one} and again in group "
+            f"{two} (row {rows[1]}): the boundary splits a query; pass qid alone, or mend the sizes in group"
         )
     if len(starts) < len(groups.qid):
         empty = int(np.argmin(np.diff(groups.qptr)))

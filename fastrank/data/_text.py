@@ -7,6 +7,7 @@ import io
 import os
 import zlib
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 
 from fastrank._core import _letor
@@ -55,17 +56,17 @@ class TextReader:
         For a damaged gzip stream or a line of more than `MAX_LINE_BYTES`.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, batch_bytes: int = BATCH_BYTES) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        self._file = open(self.path, "rb", buffering=0)  # noqa: SIM115  closed by __exit__
+        self._file = Path(self.path).open("rb", buffering=0)  # noqa: SIM115  closed by __exit__
         magic = self._file.read(2)
         self._file.seek(0)
         self.is_gzip = magic == b"\x1f\x8b"
-        self._stream: io.RawIOBase | gzip.GzipFile = (
-            gzip.GzipFile(fileobj=self._file) if self.is_gzip else self._file  # type: ignore[arg-type]
-        )
+        self._stream: io.RawIOBase | gzip.GzipFile = gzip.GzipFile(fileobj=self._file) if self.is_gzip else self._file
         self._size = os.fstat(self._file.fileno()).st_size
-        self._buffers = [bytearray(batch_bytes + _letor.TEXT_PAD + 1) for _ in range(2)]
+        # one byte more than a small file has, so that its end shows in the first batch
+        room = BATCH_BYTES if self.is_gzip else min(BATCH_BYTES, self._size + 1)
+        self._buffers = [bytearray(room + _letor.TEXT_PAD + 1) for _ in range(2)]
         self._carry = b""
         self._lines = 0
         self._ended = False
@@ -80,7 +81,7 @@ class TextReader:
         self._file.close()
 
     def next_batch(self) -> Batch | None:
-        """Read the next batch; None at the end."""
+        """Read the next batch, of one line at least; None at the end."""
         if self._ended:
             return None
         self._buffers.reverse()
@@ -90,7 +91,7 @@ class TextReader:
             buffer.extend(bytes(filled))
         buffer[:filled] = self._carry
         while True:
-            filled = self._fill(buffer, filled)
+            filled, self._ended = self._fill(buffer, filled)
             cut = buffer.rfind(b"\n", 0, filled) + 1
             if self._ended or cut > 0:
                 break
@@ -102,6 +103,8 @@ class TextReader:
                     line=self._lines + 1,
                 )
             buffer.extend(bytes(len(buffer)))
+        if filled == 0:  # the batch before ended with the file
+            return None
         if self._ended and cut < filled:
             buffer[filled : filled + 1] = b"\n"  # the last line of the file lacks its newline
             filled += 1
@@ -109,8 +112,8 @@ class TextReader:
         self._carry = bytes(memoryview(buffer)[cut:filled])
         return Batch(buffer, self._cut(buffer, cut), self._fraction())
 
-    def _fill(self, buffer: bytearray, filled: int) -> int:
-        """Read until the buffer is full or the file ends."""
+    def _fill(self, buffer: bytearray, filled: int) -> tuple[int, bool]:
+        """Read until the buffer is full or the file ends; tell how far it is filled, and whether the file ended."""
         room = len(buffer) - _letor.TEXT_PAD - 1
         with memoryview(buffer) as view:
             while filled < room:
@@ -119,15 +122,14 @@ class TextReader:
                 except (EOFError, zlib.error, gzip.BadGzipFile) as error:
                     lines = self._lines + buffer.count(b"\n", 0, filled)
                     raise DataFormatError(
-                        f"expected a whole gzip file, got one that is damaged or cut off after {lines:,} lines ({error}); "
-                        "copy or compress it again",
+                        f"expected a whole gzip file, got one that is damaged or cut off after {lines:,} lines "
+                        f"({error}); copy or compress it again",
                         path=self.path,
                     ) from error
                 if not got:
-                    self._ended = True
-                    break
+                    return filled, True
                 filled += got
-        return filled
+        return filled, False
 
     def _cut(self, buffer: bytearray, stop: int) -> list[Block]:
         blocks = []

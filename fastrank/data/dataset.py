@@ -63,7 +63,7 @@ class RankingDataset:
         Offsets: query q has rows qptr[q] to qptr[q + 1] - 1.
     feature_names : sequence of str, optional
     docid : sequence, optional
-        A document id per row.
+        A document id per row. Strings are kept as a `StringColumn`, other ids as an array.
     sample_weight : array-like of shape (n_rows,), optional
     query_weight : array-like of shape (n_queries,) or mapping from qid, optional
         Aligned with `dataset.qid`.
@@ -139,7 +139,7 @@ class RankingDataset:
         if isinstance(query_weight, Mapping):
             query_weight = _weights_of(query_weight, self.qid)
         self.query_weight = check_weights(query_weight, len(self.qid), name="query_weight", per="one per query")
-        self.allow_nan = allow_nan
+        self.allow_nan = bool(allow_nan)  # a NumPy bool cannot be written to a cache's manifest
         self._n_threads = n_threads
         self._freeze()
 
@@ -169,7 +169,7 @@ class RankingDataset:
         self._docid = docid
         self.feature_names = feature_names
         self._sample_weight, self.query_weight = sample_weight, query_weight
-        self.allow_nan, self._n_threads = allow_nan, n_threads
+        self.allow_nan, self._n_threads = bool(allow_nan), n_threads
         self._freeze()
         return self
 
@@ -471,13 +471,15 @@ def _check_docid(docid: Sequence[Any] | DocIds | None, n_rows: int) -> DocIds | 
         raise ValueError(f"docid: expected {n_rows:,} document ids (one per row of X), got {got}")
     if isinstance(docid, StringColumn):
         return docid
-    ids = np.asarray(docid) if hasattr(docid, "__array__") else list(docid)
-    if isinstance(ids, np.ndarray) and ids.ndim != 1:
-        raise ValueError(f"docid: expected one document id per row of X, got an array of shape {ids.shape}")
-    if isinstance(ids, list) or ids.dtype.kind == "O":
-        values = list(ids)
-        return StringColumn.from_strings(values) if all(type(one) is str for one in values) else from_sequence(values)
-    return ids
+    if hasattr(docid, "__array__"):
+        ids = np.asarray(docid)
+        if ids.ndim != 1:
+            raise ValueError(f"docid: expected one document id per row of X, got an array of shape {ids.shape}")
+        if ids.dtype.kind not in "OU":
+            return ids
+        docid = ids.tolist()
+    values = list(docid)
+    return StringColumn.from_strings(values) if all(type(one) is str for one in values) else from_sequence(values)
 
 
 def _check_names(names: Sequence[str] | None, n_features: int) -> list[str] | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import math
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -104,9 +106,9 @@ def load_letor(
     n_threads = resolve_n_jobs(n_jobs)
     bar = progress if isinstance(progress, Progress) else Progress(f"reading {Path(path).name}", enabled=progress)
     with TextReader(path) as reader, bar:
-        following = reader.next_batch()
+        following = _first_rows(reader)
         format_ = _probe(reader, following, format_, has_lengths=group is not None)
-        store = _Store(format_)
+        store = _Store(format_, reader.path)
         while following is not None:
             batch = following
             X, y = store.rows_for(batch)
@@ -118,7 +120,7 @@ def load_letor(
                 parts, _ = _parse_batch(reader, batch, store.format, X, y, n_threads, read_ahead=False)
             store.add(parts)
             bar.update(batch.fraction)
-    return store.finish(reader.path, _list_lengths(reader.path, format_, group), n_threads)
+    return store.finish(*_list_lengths(reader.path, format_, group), n_threads)
 
 
 def iter_letor(
@@ -140,7 +142,8 @@ def iter_letor(
     Yields
     ------
     Query
-        qid (an int where the text is a plain decimal integer, else a str), X, y (float64) and docid of one query.
+        qid (an int where the text is a plain decimal integer, else a str), X, y (float64) and docid of one query, None
+        where none of its lines has one.
 
     Raises
     ------
@@ -157,20 +160,22 @@ def iter_letor(
 
 def _iter_queries(path: str | os.PathLike[str], format_: _Format, n_threads: int) -> Iterator[Query]:
     with TextReader(path) as reader:
-        following = reader.next_batch()
-        format_ = replace(_probe(reader, following, format_), with_qid=True, fixed_columns=True)
+        following = _first_rows(reader)
+        format_ = _probe(reader, following, format_, needs_width=True)
+        format_ = replace(format_, with_qid=True, fixed_columns=True)
         seen: set[bytes] = set()
         open_query = b""
         pieces: list[tuple[Any, ...]] = []
         while following is not None:
             batch = following
             y = np.empty(batch.rows)
-            dense = None if format_.sparse else np.empty((batch.rows, format_.n_columns), format_.dtype)
+            dense = None if format_.sparse else _empty_matrix(batch.rows, format_.n_columns, format_.dtype, reader.path)
             parts, following = _parse_batch(reader, batch, format_, dense, y, n_threads)
             X = _csr(parts, format_.n_columns) if dense is None else dense
             docid = _join_comments(parts)
             starts = _query_starts(parts)
-            for (row, line, token), (end, _, _) in zip(starts, [*starts[1:], (len(y), 0, b"")], strict=True):
+            ends = [row for row, _, _ in starts[1:]] + [len(y)]
+            for (row, line, token), end in zip(starts, ends, strict=False):  # no row, no start
                 if token != open_query:
                     if pieces:
                         yield _join_pieces(open_query, pieces)
@@ -214,30 +219,30 @@ def save_letor(
     Raises
     ------
     ValueError
-        For ids that the format cannot hold: empty, with white space or `#`.
+        For ids that the format cannot hold: with white space, `#` or NUL, or an empty qid.
     """
     check_choice(index_base, (0, 1), name="index_base")
     if decimals is not None and not 0 <= check_count(decimals, name="decimals", least=0) <= 15:
         raise ValueError(f"decimals: expected 0 to 15, or None for exact values, got {decimals}")
     qids = [_written_id(one, "qid") for one in dataset.row_qid().tolist()]
-    docids = None if dataset.docid is None else [_written_id(one, "docid") for one in dataset.docid]
-    grades = [f"{grade:g}" if grade == int(grade) else repr(grade) for grade in dataset.y.tolist()]
-    csr = dataset.X if sp.issparse(dataset.X) else None
-    widest = dataset.n_features if csr is None else int(np.diff(csr.indptr).max(initial=0))
+    docids = None if dataset.docid is None else [_written_comment(one) for one in dataset.docid]
+    grades = [repr(grade).removesuffix(".0") for grade in dataset.y.tolist()]
+    X = dataset.X
+    widest = dataset.n_features if isinstance(X, np.ndarray) else int(np.diff(X.indptr).max(initial=0))
     buffer = bytearray(max(1, widest) * (2 + 20 + _letor.LONGEST_NUMBER))
     bar = progress if isinstance(progress, Progress) else Progress(f"writing {Path(path).name}", enabled=progress)
     digits = -1 if decimals is None else decimals
     with bar, atomic_file(path) as part, _open_for_writing(part, os.fspath(path).endswith(".gz")) as stream:
         for row in range(dataset.n_rows):
             stream.write(f"{grades[row]} qid:{qids[row]}".encode())
-            if csr is None:
-                size = _letor.format_row_into(dataset.X[row], None, index_base, digits, buffer)
+            if isinstance(X, np.ndarray):
+                size = _letor.format_row_into(X[row], None, index_base, digits, buffer)
             else:
-                entries = slice(csr.indptr[row], csr.indptr[row + 1])
-                columns = csr.indices[entries].astype(np.int32, copy=False)
-                size = _letor.format_row_into(csr.data[entries], columns, index_base, digits, buffer)
+                entries = slice(X.indptr[row], X.indptr[row + 1])
+                columns = X.indices[entries].astype(np.int32, copy=False)
+                size = _letor.format_row_into(X.data[entries], columns, index_base, digits, buffer)
             stream.write(memoryview(buffer)[:size])
-            stream.write(b"\n" if docids is None else f" #docid = {docids[row]}\n".encode())
+            stream.write(b"\n" if docids is None else f"{docids[row]}\n".encode())
             if row % 1024 == 0:
                 bar.update(row / dataset.n_rows)
 
@@ -252,9 +257,11 @@ def load_group(path: str | os.PathLike[str]) -> NDArray[np.int64]:
     sizes = []
     for number, line in enumerate(lines, start=1):
         text = line.strip()
-        if text and not text.isdigit():
+        if text and not (text.isdigit() and len(text) < 19):
             raise DataFormatError(
-                f"expected the number of rows of one query, got {_shown(text)}", path=reader.path, line=number
+                f"expected the number of rows of one query, got {_shown(text)}; write one integer a line",
+                path=reader.path,
+                line=number,
             )
         if text:
             sizes.append(int(text))
@@ -292,8 +299,10 @@ class _Format:
         check_choice(comments, tuple(_letor.COMMENTS), name="comments")
         if isinstance(missing, str):
             check_choice(missing, ("error", "nan"), name="missing")
-        elif isinstance(missing, bool) or not np.isfinite(missing):
-            raise ValueError(f"missing: expected 'error', 'nan' or a finite number, got {missing!r}")
+        elif isinstance(missing, bool) or not isinstance(missing, (int, float, np.integer, np.floating)):
+            raise TypeError(f"missing: expected 'error', 'nan' or a number, got {missing!r}")
+        elif not abs(missing) <= float(np.finfo(kind).max):
+            raise ValueError(f"missing: expected 'error', 'nan' or a finite {kind}, got {missing!r}")
         if n_features is not None:
             n_features = check_count(n_features, name="n_features", least=0)
         unknown = _ANY_COLUMN if sparse else 0
@@ -414,69 +423,92 @@ def _parse_block(
 
 
 def _shown(text: bytes) -> str:
-    """Text of a file for a message: short, and with bytes that are not ASCII escaped."""
-    escaped = text[:60].decode("ascii", "backslashreplace")
-    return f"'{escaped}{'...' if len(text) > 60 else ''}'"
+    """Text of a file for a message: short, and with bytes that are not printable ASCII escaped."""
+    return repr(text[:60])[1:] + ("..." if len(text) > 60 else "")
 
 
 def _mistake(path: str, line: int, status: str, text: bytes, format_: _Format) -> DataFormatError:
     got = _shown(text) if text else "the end of the line"
-    index = text.split(b":")[0].decode("ascii", "replace")
+    index = text.split(b":")[0]
     last = format_.index_base + format_.n_columns - 1
-    beyond = format_.fixed_columns and index.isdigit() and int(index) > last
+    beyond = format_.fixed_columns and index.isdigit() and len(index) <= 10 and int(index) > last
     message = {
-        "bad_grade": f"expected the line to start with a grade (a number of at most 19 digits), got {got}",
+        "bad_grade": f"expected the line to start with a grade (a number, such as 0 or 2), got {got}",
         "negative_grade": f"expected a grade of 0 (not relevant) or above, got {got}; shift the grades, or drop "
         "unjudged lines",
-        "infinite_grade": f"expected a finite grade, got {got}",
+        "infinite_grade": f"expected a finite grade, got {got}; drop lines without a judgement",
         "no_qid": f"expected qid:ID behind the grade, got {got}; add the query ids, or pass list lengths as group=",
-        "empty_qid": f"expected an id behind 'qid:', got {got}",
-        "late_qid": f"expected index:value, got {got}; the qid stands once, directly behind the grade, on every line or "
-        "on none",
-        "bad_token": f"expected index:value with an integer index, got {got}",
+        "empty_qid": f"expected an id directly behind 'qid:', got {got}; add the query id",
+        "late_qid": f"expected index:value, got {got}; the qid stands once, directly behind the grade, on every line "
+        "or on none",
+        "bad_token": f"expected index:value with an integer index, got {got}; put '#' before a comment",
         "bad_index": f"expected feature indices up to {last}, as n_features or the first lines say, got {got}; pass a "
         "larger n_features="
         if beyond
         else f"expected a feature index of {format_.index_base} or above (and below 2^31 - 1), got {got}"
-        + ("; pass index_base=0 for files that count features from 0" if index == "0" else ""),
+        + ("; pass index_base=0 for files that count features from 0" if index == b"0" else "; number the features"),
         "unordered": f"expected ascending feature indices, got {got} behind a larger index; sort the features of the "
         "line",
         "duplicate": f"expected each feature once, got {got} behind the same index; remove one of them",
-        "bad_number": f"expected index:number, got {got}",
-        "missing": f"expected a number, got the missing value {got}; pass missing='nan' to keep it as NaN, or the number "
-        "to put in its place",
-        "infinite": f"expected a finite number, got {got}; clip or drop such values",
-        "not_utf8": f"expected ids and comments in UTF-8, got {got}; convert the file to UTF-8, or pass comments=None "
-        "if only the comment is at fault",
+        "bad_number": f"expected index:number, got {got}; write numbers as 1, -0.5 or 2e-3",
+        "missing": f"expected a number, got the missing value {got}; pass missing='nan' to keep it as NaN, or the "
+        "number to put in its place",
+        "infinite": f"expected a finite {format_.dtype}, got {got}; clip or drop such values"
+        + (", or pass dtype='float64' if it is only too large for float32" if format_.dtype == np.float32 else ""),
+        "not_utf8": f"expected ids and comments in UTF-8 without NUL bytes, got {got}; convert the file to UTF-8, or "
+        "pass comments=None if only the comment is at fault",
     }[status]
     return DataFormatError(message, path=path, line=line)
 
 
 def _no_rows(path: str) -> DataFormatError:
     return DataFormatError(
-        "expected at least one line `grade qid:ID index:value ...`, got an empty file or only comments", path=path
+        "expected at least one line `grade qid:ID index:value ...`, got an empty file or only comments; is this the "
+        "right file?",
+        path=path,
     )
 
 
-def _probe(reader: TextReader, batch: Batch | None, format_: _Format, *, has_lengths: bool = False) -> _Format:
+def _first_rows(reader: TextReader) -> Batch | None:
+    """Read on to the first batch that has rows: a file may start with a long comment."""
+    batch = reader.next_batch()
+    while batch is not None and batch.rows == 0:
+        batch = reader.next_batch()
+    return batch
+
+
+def _probe(
+    reader: TextReader,
+    batch: Batch | None,
+    format_: _Format,
+    *,
+    has_lengths: bool = False,
+    needs_width: bool = False,
+) -> _Format:
     """Learn from the first lines whether there are qids, and how many features."""
-    if batch is None or batch.rows == 0:
+    if batch is None:
         return format_
     block = next(block for block in batch.blocks if block.rows > 0)
-    first = bytes(batch.buffer[block.start : block.stop][: 1 << 16])
-    row = next((line for line in first.splitlines() if line.strip() and not line.lstrip().startswith(b"#")), b"")
-    if not any(token.startswith(b"qid:") for token in row.split()[:2]):
+    first, end = _first_row(batch, block)
+    if not any(token.startswith(b"qid:") for token in bytes(batch.buffer[first:end]).split(maxsplit=2)[:2]):
         # Without list lengths the parser will ask for qids.
         format_ = replace(format_, with_qid=not (has_lengths or _side_file(reader.path)))
-    if format_.sparse or format_.fixed_columns:
+    if format_.fixed_columns or (format_.sparse and not needs_width):
         return format_
-    stop = batch.buffer.rfind(b"\n", block.start, min(block.start + _PROBED_BYTES, block.stop)) + 1
-    stop = stop if stop > block.start else block.stop
+    stop = max(end, batch.buffer.rfind(b"\n", first, min(first + _PROBED_BYTES, block.stop)) + 1)
     rows = _letor.count_rows(batch.buffer, block.start, stop)[1]
     head = Block(block.start, stop, block.lines_before, 0, rows)
     X, y = np.empty((rows, 0), dtype=format_.dtype), np.empty(rows)
-    found = _parse_block(reader.path, batch, head, 0, format_, X, y).max_index
-    return replace(format_, n_columns=found + 1 - format_.index_base)
+    found = _parse_block(reader.path, batch, head, 0, replace(format_, n_columns=0), X, y).max_index
+    return replace(format_, n_columns=max(0, found + 1 - format_.index_base))
+
+
+def _first_row(batch: Batch, block: Block) -> tuple[int, int]:
+    """Where the first line of a block that is a row starts and ends."""
+    start = end = block.start
+    while _letor.count_rows(batch.buffer, start, end)[1] == 0:
+        start, end = end, batch.buffer.find(b"\n", end, block.stop) + 1
+    return start, end
 
 
 class _Store:
@@ -485,8 +517,9 @@ class _Store:
     Space is reserved for the rows that the part read so far lets expect; pages that stay untouched cost nothing.
     """
 
-    def __init__(self, format_: _Format) -> None:
+    def __init__(self, format_: _Format, path: str) -> None:
         self.format = format_
+        self._path = path
         self._n_rows = 0
         self._X = np.empty((0, 0 if format_.sparse else format_.n_columns), dtype=format_.dtype)
         self._y = np.empty(0)
@@ -500,15 +533,19 @@ class _Store:
             capacity = max(stop, int(1.05 * stop / max(batch.fraction, 1e-6)))
             if batch.fraction == 1.0:
                 capacity = stop
-            self._y = _grown(self._y, self._n_rows, (capacity,))
+            y = np.empty(capacity)
+            y[: self._n_rows] = self._y[: self._n_rows]
+            self._y = y
             if not self.format.sparse:
-                self._X = _grown(self._X, self._n_rows, (capacity, self._X.shape[1]))
+                X = _empty_matrix(capacity, self._X.shape[1], self.format.dtype, self._path)
+                X[: self._n_rows] = self._X[: self._n_rows]
+                self._X = X
         rows = slice(self._n_rows, stop)
         return None if self.format.sparse else self._X[rows], self._y[rows]
 
     def widen(self, n_columns: int) -> None:
         """A line has more features than all before it: those get zeros."""
-        X = np.empty((len(self._y), n_columns), dtype=self.format.dtype)
+        X = _empty_matrix(len(self._y), n_columns, self.format.dtype, self._path)
         X[: self._n_rows, : self._X.shape[1]] = self._X[: self._n_rows]
         X[: self._n_rows, self._X.shape[1] :] = 0
         self._X = X
@@ -520,10 +557,10 @@ class _Store:
         self._starts += [(self._n_rows + row, line, token) for row, line, token in _query_starts(parts)]
         self._n_rows += sum(part.rows for part in parts)
 
-    def finish(self, path: str, lengths: NDArray[np.int64] | None, n_threads: int) -> RankingDataset:
-        """Make the data set."""
+    def finish(self, lengths: NDArray[np.int64] | None, lengths_from: str, n_threads: int) -> RankingDataset:
+        """Make the data set; `lengths_from` is the file to blame for lengths that do not fit."""
         if self._n_rows == 0:
-            raise _no_rows(path)
+            raise _no_rows(self._path)
         n_rows = self._n_rows
         X: Matrix
         if self.format.sparse:
@@ -535,40 +572,46 @@ class _Store:
             self._X.resize((n_rows, self._X.shape[1]), refcheck=False)
             X = self._X
         docid = _join_comments(self._parts)
+        if docid is not None and len(docid.data) == 0:
+            docid = None
         self._parts = []
         y = self._y[:n_rows]
         grades: NDArray[Any] = y.astype(np.int32) if _all_int32(y) else y.copy()
         return RankingDataset._trusted(
             X,
             grades,
-            self._groups(path, lengths),
+            self._groups(lengths, lengths_from),
             docid=docid,
-            allow_nan=self.format.allow_missing and np.isnan(self.format.missing),
+            allow_nan=self.format.allow_missing and math.isnan(self.format.missing),
             n_threads=n_threads,
         )
 
-    def _groups(self, path: str, lengths: NDArray[np.int64] | None) -> Grouping:
-        if lengths is not None:
-            try:
-                groups = group_by_sizes(lengths, self._n_rows)
-            except ValueError as error:
-                raise DataFormatError(str(error), path=path) from error
-            if not self._starts:
-                return groups
+    def _groups(self, lengths: NDArray[np.int64] | None, lengths_from: str) -> Grouping:
         starts = np.array([row for row, _, _ in self._starts], dtype=np.int64)
         qptr = np.append(starts, self._n_rows)
         ids = _ids([token for _, _, token in self._starts])
         if lengths is not None:
-            return check_qid_in_groups(np.repeat(ids, np.diff(qptr)), groups, self._n_rows)
+            try:
+                groups = group_by_sizes(lengths, self._n_rows)
+                if not self._starts:
+                    return groups
+                return check_qid_in_groups(np.repeat(ids, np.diff(qptr)), groups, self._n_rows)
+            except ValueError as error:
+                raise DataFormatError(str(error), path=lengths_from) from error
         if len(np.unique(ids)) == len(ids):
             return Grouping(ids, qptr, None)
         return group_by_qid(np.repeat(ids, np.diff(qptr)), self._n_rows)
 
 
-def _grown(array: NDArray[Any], n_rows: int, shape: tuple[int, ...]) -> NDArray[Any]:
-    larger = np.empty(shape, dtype=array.dtype)
-    larger[:n_rows] = array[:n_rows]
-    return larger
+def _empty_matrix(n_rows: int, n_columns: int, dtype: np.dtype[Any], path: str) -> NDArray[Any]:
+    try:
+        return np.empty((n_rows, n_columns), dtype=dtype)
+    except MemoryError as error:
+        raise DataFormatError(
+            f"expected a dense matrix that fits in memory, got {n_rows:,} rows of {n_columns:,} features; pass "
+            "sparse=True, or mend the line with an index that large",
+            path=path,
+        ) from error
 
 
 def _all_int32(y: NDArray[np.float64]) -> bool:
@@ -588,7 +631,9 @@ def _query_starts(parts: list[_Part]) -> list[tuple[int, int, bytes]]:
 def _is_plain_integer(token: bytes) -> bool:
     """Tell whether the text is an integer's own: no leading zeros, no plus, within int64."""
     digits = token[1:] if token[:1] == b"-" else token
-    return digits.isdigit() and str(int(token)).encode() == token and -(2**63) <= int(token) < 2**63
+    if not digits.isdigit() or len(digits) > 19:
+        return False
+    return str(int(token)).encode() == token and -(2**63) <= int(token) < 2**63
 
 
 def _ids(tokens: list[bytes]) -> NDArray[Any]:
@@ -617,9 +662,7 @@ def _join_comments(parts: list[_Part]) -> StringColumn | None:
         for part in parts
         if part.comment_bytes is not None and part.comment_end is not None
     ]
-    if not any(len(column.data) for column in columns):
-        return None
-    return StringColumn.concatenate(columns)
+    return StringColumn.concatenate(columns) if columns else None
 
 
 def _join_pieces(token: bytes, pieces: list[tuple[Any, ...]]) -> Query:
@@ -627,38 +670,45 @@ def _join_pieces(token: bytes, pieces: list[tuple[Any, ...]]) -> Query:
     X, y, docid = zip(*pieces, strict=True)
     qid = int(token) if _is_plain_integer(token) else token.decode()
     whole = sp.csr_array(sp.vstack(X, format="csr")) if sp.issparse(X[0]) else np.concatenate(X)
-    known = [part for part in docid if part is not None]
-    return Query(qid, whole, np.concatenate(y), StringColumn.concatenate(known) if len(known) == len(docid) else None)
+    column = None if docid[0] is None else StringColumn.concatenate(list(docid))
+    return Query(qid, whole, np.concatenate(y), None if column is None or len(column.data) == 0 else column)
 
 
 def _list_lengths(
     path: str, format_: _Format, group: str | os.PathLike[str] | ArrayLike | None
-) -> NDArray[np.int64] | None:
-    """List lengths given, or those of a side file where the lines have no qid."""
+) -> tuple[NDArray[np.int64] | None, str]:
+    """List lengths given, or those of a side file where the lines have no qid; and the file they come from."""
+    if group is None and not format_.with_qid:
+        group = _side_file(path)
     if isinstance(group, (str, os.PathLike)):
-        return load_group(group)
-    if group is not None:
-        return np.asarray(group)
-    if format_.with_qid:
-        return None
-    side = _side_file(path)
-    return None if side is None else load_group(side)
+        return load_group(group), os.fspath(group)
+    return None if group is None else np.asarray(group), path
 
 
 def _side_file(path: str) -> str | None:
-    return next((path + ending for ending in SIDE_FILE_ENDINGS if os.path.exists(path + ending)), None)
+    return next((path + ending for ending in SIDE_FILE_ENDINGS if Path(path + ending).exists()), None)
 
 
 def _written_id(value: Any, name: str) -> str:
     text = str(value)
-    if not text or any(character.isspace() or character == "#" for character in text):
+    if not text or any(character.isspace() or character in "#\0" for character in text):
         raise ValueError(
-            f"{name}: expected ids that LETOR text can hold (not empty, no white space, no '#'), got {value!r}; rename "
-            "such ids, or save the data set as a binary cache"
+            f"{name}: expected ids that LETOR text can hold (not empty, no white space, no '#', no NUL), got "
+            f"{value!r}; rename such ids, or save the data set as a binary cache"
         )
     return text
 
 
-def _open_for_writing(path: Path, compress: bool) -> IO[bytes]:
-    # mtime=0: the same data give the same bytes
-    return gzip.GzipFile(path, "wb", compresslevel=6, mtime=0) if compress else open(path, "wb", buffering=1 << 20)  # type: ignore[return-value]
+def _written_comment(docid: Any) -> str:
+    return "" if docid == "" else f" #docid = {_written_id(docid, 'docid')}"
+
+
+@contextmanager
+def _open_for_writing(path: Path, compress: bool) -> Iterator[IO[bytes]]:
+    with path.open("wb", buffering=1 << 20) as file:
+        if not compress:
+            yield file
+            return
+        # Neither time nor the name of the temporary file: the same data give the same bytes.
+        with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+            yield packed  # type: ignore[misc]

@@ -208,8 +208,8 @@ class QueryPlan:
             if kind not in _plan.SLAM_KINDS:
                 names = ", ".join([*_plan.SLAM_KINDS, "ndcg@k"])
                 raise ValueError(f"name: expected one of {names} with k an integer above zero, got {name!r}")
+            ideal = self.ideal_dcg(int(cut[1]) if cut else None)
             k = min(int(cut[1]), len(self.discounts)) if cut else len(self.discounts)
-            ideal = self.ideal_dcg(k)
             weights = np.zeros(len(self.by_grade))
 
             def fill(first: int, last: int) -> None:

@@ -68,7 +68,8 @@ def slam_weights(grades: Sequence[float], name: str, *, class_average: bool = Fa
             elif name == "ap2017":
                 v = [Decimal(1) / r if i <= r else Decimal(0) for i in places]
             elif name == "ap_sym":
-                v = [(1 - worst_ap(m, r)) / r if i <= r else Decimal(0) for i in places]
+                slack = 1 - worst_ap(m, r)
+                v = [slack / r if i <= r else Decimal(0) for i in places]
             elif name == "ndcg2014":
                 Z = _ideal_dcg(R)
                 v = [(gain(R[i - 1]) - gain(R[-1])) * (discount(i) - discount(m)) / Z for i in places]
