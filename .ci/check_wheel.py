@@ -20,7 +20,8 @@ def check(path: Path) -> list[str]:
         wrong.append(f"expected at most {MAX_WHEEL_BYTES:,} bytes, got {path.stat().st_size:,}")
     with zipfile.ZipFile(path) as wheel:
         names = wheel.namelist()
-        wrong += [f"unexpected file {name}" for name in names if ".libs/" in name or name.endswith((".pyx", ".c", ".h"))]
+        sources = (".pyx", ".c", ".h")
+        wrong += [f"unexpected file {name}" for name in names if ".libs/" in name or name.endswith(sources)]
         extensions = [name for name in names if ".so" in name]
         if not extensions:
             wrong.append("expected extension modules, got none")
@@ -28,7 +29,7 @@ def check(path: Path) -> list[str]:
             if not name.endswith(".abi3.so"):
                 wrong.append(f"{name}: expected an .abi3.so")
             elf = ELFFile(BytesIO(wheel.read(name)))
-            needed = {tag.needed for tag in elf.get_section_by_name(".dynamic").iter_tags() if tag.entry.d_tag == "DT_NEEDED"}
+            needed = {tag.needed for tag in elf.get_section_by_name(".dynamic").iter_tags("DT_NEEDED")}
             if needed - ALLOWED_LIBRARIES:
                 wrong.append(f"{name}: expected only libc and libm, got {sorted(needed)}")
             if elf.get_section_by_name(".symtab") or elf.get_section_by_name(".debug_info"):

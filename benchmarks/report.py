@@ -1,4 +1,6 @@
-"""Print speed and memory as ratios, each table from one run: python benchmarks/report.py [reading|grouping|dispatch|import]
+"""Print speed and memory as ratios, each table from one run.
+
+python benchmarks/report.py [reading] [grouping] [dispatch] [import]
 
 Contenders are interleaved and the least of several runs counts, because machines are noisy. Whatever is timed has been
 checked for equality first. Reading is measured in a fresh process each time: CPU seconds and wall seconds around the
@@ -13,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -106,7 +109,8 @@ def report_reading(options: argparse.Namespace) -> None:
                         kept[key] = min(kept[key], found[key])
             peer = min(best[name]["cpu"] for name in best if not name.startswith("ours"))
             print(f"\n{path.name}: {megabytes:.0f} MB, {rows:,} rows; least of {options.repeats} runs")
-            print(f"{'reader':<14}{'CPU s':>9}{'MB/CPU s':>10}{'x best peer':>13}{'wall s':>9}{'peak MB':>9}{'x arrays':>10}")
+            print(f"{'reader':<14}{'CPU s':>9}{'MB/CPU s':>10}{'x best peer':>13}", end="")
+            print(f"{'wall s':>9}{'peak MB':>9}{'x arrays':>10}")
             for name, row in best.items():
                 memory = f"{row['peak'] / row['arrays']:10.2f}" if row["arrays"] else f"{'':>10}"
                 print(
@@ -130,13 +134,11 @@ def report_grouping(options: argparse.Namespace) -> None:
         # the same groups, and inside each the same row order, as a stable sort of first-appearance codes
         assert groups.order is not None
         assert np.array_equal(qid[groups.order], np.repeat(groups.qid, np.diff(groups.qptr)))
-        least = interleaved(
-            {
-                "group": lambda qid=qid, n=n_rows: group_by_qid(qid, n),  # type: ignore[misc]
-                "argsort": lambda qid=qid: np.argsort(qid, kind="stable"),  # type: ignore[misc]
-            },
-            options.repeats,
-        )
+        contenders = {
+            "group": partial(group_by_qid, qid, n_rows),
+            "argsort": partial(np.argsort, qid, kind="stable"),
+        }
+        least = interleaved(contenders, options.repeats)
         ours, theirs = least["group"] * 1e3, least["argsort"] * 1e3
         print(f"{n_rows:12,}{n_queries:12,}{ours:10.1f}{theirs:12.1f}{ours / theirs:8.2f}")
 
@@ -145,38 +147,53 @@ def report_dispatch(options: argparse.Namespace) -> None:
     """Each dispatched kernel at each CPU level, on a block that fits the second-level cache."""
     import numpy as np
 
-    from fastrank._core import _columns, _cpu
+    from fastrank._core import _cpu
 
-    rng = np.random.default_rng(3)
-    print(f"{'kernel':<26}" + "".join(f"{name:>12}" for name in _cpu.supported_levels()) + "   times the baseline's speed")
-    for dtype in (np.float32, np.float64):
-        X = rng.normal(size=(1000, 136)).astype(dtype)
-        out, zero, one = np.zeros_like(X), np.zeros(136), np.full(136, 3.0)
-        statistics = np.zeros((_columns.N_STATISTICS, 136))
-        qptr, work = np.arange(0, 1001, 100), np.empty((_columns.N_STATISTICS + 3, 136))
-        kernels: dict[str, Callable[[int], Any]] = {
-            "nonfinite": lambda level: _columns.has_nonfinite(X, 0, 1000, False, level),
-            "statistics": lambda level: _columns.statistics_into(X, 0, 1000, zero, level, statistics),
-            "scale": lambda level: _columns.scale_into(X, 0, 1000, zero, one, level, out),
-            "scale_queries minmax": lambda level: _columns.scale_queries_into(X, qptr, 0, 10, 0, level, work, out),
-        }
-        for name, kernel in kernels.items():
-            results = []
-            for level in range(len(_cpu.supported_levels())):
-                kernel(level)
-                results.append((statistics.copy(), out.copy()))
-            assert all(np.array_equal(a, b) for result in results for a, b in zip(result, results[0], strict=True))
+    levels = range(len(_cpu.supported_levels()))
+    print(f"{'kernel':<30}" + "".join(f"{name:>12}" for name in _cpu.supported_levels()) + "   times the baseline")
+    for dtype in ("float32", "float64"):
+        X = np.random.default_rng(3).normal(size=(1000, 136)).astype(dtype)
+        for name, kernel in _column_kernels(X).items():
+            results = [kernel(level).copy() for level in levels]
+            assert all(np.array_equal(result, results[0]) for result in results), name
+            contenders = {str(level): partial(_fifty_times, kernel, level) for level in levels}
+            least = interleaved(contenders, options.repeats * 3)
+            speeds = "".join(f"{least['0'] / least[str(level)]:12.2f}" for level in levels)
+            print(f"{name + ' ' + dtype:<30}{speeds}")
 
-            def many(level: int, kernel: Callable[[int], Any] = kernel) -> None:
-                for _ in range(50):
-                    kernel(level)
 
-            least = interleaved(
-                {str(level): lambda level=level: many(level) for level in range(len(results))},  # type: ignore[misc]
-                options.repeats * 3,
-            )
-            speeds = "".join(f"{least['0'] / least[str(level)]:12.2f}" for level in range(len(results)))
-            print(f"{name + ' ' + np.dtype(dtype).name:<26}{speeds}")
+def _column_kernels(X: Any) -> dict[str, Callable[[int], Any]]:
+    """The dispatched kernels on X, each as a function of the level that returns what it computed."""
+    import numpy as np
+
+    from fastrank._core import _columns
+
+    n_rows, n_columns = X.shape
+    out, statistics = np.zeros_like(X), np.zeros((_columns.N_STATISTICS, n_columns))
+    zero, three = np.zeros(n_columns), np.full(n_columns, 3.0)
+    qptr, work = np.arange(0, n_rows + 1, 100), np.empty((_columns.N_STATISTICS + 3, n_columns))
+
+    def nonfinite(level: int) -> Any:
+        return np.array(_columns.has_nonfinite(X, 0, n_rows, False, level))
+
+    def column_statistics(level: int) -> Any:
+        _columns.statistics_into(X, 0, n_rows, zero, level, statistics)
+        return statistics
+
+    def scale(level: int) -> Any:
+        _columns.scale_into(X, 0, n_rows, zero, three, level, out)
+        return out
+
+    def scale_queries(level: int) -> Any:
+        _columns.scale_queries_into(X, qptr, 0, len(qptr) - 1, 0, level, work, out)
+        return out
+
+    return {kernel.__name__: kernel for kernel in (nonfinite, column_statistics, scale, scale_queries)}
+
+
+def _fifty_times(kernel: Callable[[int], Any], level: int) -> None:
+    for _ in range(50):
+        kernel(level)
 
 
 def report_import(options: argparse.Namespace) -> None:

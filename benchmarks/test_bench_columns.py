@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -48,7 +50,7 @@ def test_bench_scale(benchmark, X: np.ndarray, level: str) -> None:
 
 def _numpy_minmax(X: np.ndarray, qptr: np.ndarray) -> np.ndarray:
     out = np.empty_like(X)
-    for start, stop in zip(qptr[:-1], qptr[1:], strict=True):
+    for start, stop in pairwise(qptr):
         query = X[start:stop].astype(np.float64)
         low, spread = query.min(axis=0), np.ptp(query, axis=0)
         out[start:stop] = (query - low) / np.where(spread > 0, spread, 1.0)

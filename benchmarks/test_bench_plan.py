@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from fastrank.data import QueryPlan, make_mslr_like
 def _numpy_ideal(y: np.ndarray, qptr: np.ndarray) -> np.ndarray:
     discounts = 1 / np.log2(np.arange(2, np.diff(qptr).max() + 2))
     ideal = np.empty(len(qptr) - 1)
-    for q, (start, stop) in enumerate(zip(qptr[:-1], qptr[1:], strict=True)):
+    for q, (start, stop) in enumerate(pairwise(qptr)):
         gains = np.exp2(y[start:stop][np.argsort(-y[start:stop], kind="stable")]) - 1
         ideal[q] = gains @ discounts[: stop - start]
     return ideal

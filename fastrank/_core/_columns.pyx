@@ -33,7 +33,8 @@ def has_nonfinite(const real_t[:, ::1] X not None, Py_ssize_t first, Py_ssize_t 
     return bool(found)
 
 
-cdef inline void _range(const real_t *x, Py_ssize_t n_rows, Py_ssize_t n_columns, int level, double *out) noexcept nogil:
+cdef inline void _range(const real_t *x, Py_ssize_t n_rows, Py_ssize_t n_columns, int level,
+                        double *out) noexcept nogil:
     """Fill rows LOW and HIGH of the statistics `out`."""
     if real_t is float:
         fr_columns_f32(level).range(x, n_rows, n_columns, out, out + n_columns)

@@ -43,9 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
     if source.is_dir():
         dataset = RankingDataset.load(source, verify=True)
         bar = Progress(f"writing {destination.name}", enabled=enabled)
-        save_letor(
-            dataset, destination, index_base=arguments.index_base, decimals=arguments.decimals, progress=bar
-        )
+        save_letor(dataset, destination, index_base=arguments.index_base, decimals=arguments.decimals, progress=bar)
     else:
         dataset = load_letor(
             source,

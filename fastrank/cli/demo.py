@@ -46,13 +46,17 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"as LETOR text      {megabytes:.1f} MB")
         for n_jobs in sorted({1, available_cpus()}):
             loaded, seconds = _fastest(lambda n_jobs=n_jobs: load_letor(text, n_jobs=n_jobs))  # type: ignore[misc]
-            same = "equal to what was written" if np.array_equal(loaded.X, mslr_like.X) else "DIFFERENT"
+            same = "equal to what was written" if _same_features(loaded, mslr_like) else "DIFFERENT"
             threads = "1 thread " if n_jobs == 1 else f"{n_jobs} threads"
             print(f"  read, {threads}  {seconds * 1e3:8.1f} ms   {megabytes / seconds:6.0f} MB/s   {same}")
         loaded.save(binary)
         mapped, seconds = _fastest(lambda: RankingDataset.load(binary))
-        same = "equal" if np.array_equal(mapped.X, mslr_like.X) else "DIFFERENT"
+        same = "equal" if _same_features(mapped, mslr_like) else "DIFFERENT"
         print(f"  binary cache    {seconds * 1e3:8.1f} ms   memory-mapped, {same}")
+
+
+def _same_features(one: RankingDataset, two: RankingDataset) -> bool:
+    return np.array_equal(np.asarray(one.X), np.asarray(two.X))
 
 
 def _fastest(task: Callable[[], T], repeats: int = 3) -> tuple[T, float]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import zlib
+from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +60,9 @@ def save(
     """
     target = Path(path)
     if overwrite and target.exists() and not (target / MANIFEST).is_file():
-        raise FileExistsError(f"path: expected a new folder or a binary cache to replace, got {target}, which is neither")
+        raise FileExistsError(
+            f"path: expected a new folder or a binary cache to replace, got {target}, which is neither"
+        )
     arrays = _arrays_of(dataset)
     total = sum(array.nbytes for array in arrays.values()) or 1
     written = 0
@@ -167,16 +171,12 @@ def _storable(ids: NDArray[Any], name: str) -> NDArray[Any]:
     return ids
 
 
-def _npy_chunks(array: NDArray[Any]) -> Any:
+def _npy_chunks(array: NDArray[Any]) -> Iterator[bytes | memoryview]:
     """The bytes of the .npy file of a C-ordered array."""
-
-    class Header(list[bytes]):
-        write = list.append
-
-    header = Header()
-    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))  # type: ignore[no-untyped-call]
-    yield b"".join(header)
-    data = memoryview(array.reshape(-1).view(np.uint8)) if array.size else memoryview(b"")
+    header = BytesIO()
+    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
+    yield header.getvalue()
+    data = memoryview(array.reshape(-1).view(np.uint8).data) if array.size else memoryview(b"")
     for start in range(0, len(data), _CHUNK):
         yield data[start : start + _CHUNK]
 
@@ -211,7 +211,9 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             path=path,
         )
     if crc != _crc_of(content):
-        raise DataFormatError("expected a manifest that agrees with its checksum, got a changed one; write it again", path=path)
+        raise DataFormatError(
+            "expected a manifest that agrees with its checksum, got a changed one; write the cache again", path=path
+        )
     return dict(content)
 
 
@@ -221,10 +223,13 @@ def _open_array(folder: Path, name: str, entry: dict[str, Any], mmap: bool, veri
     if size != entry["bytes"]:
         got = "no such file" if size is None else f"{size:,}"
         raise DataFormatError(
-            f"expected {entry['bytes']:,} bytes, got {got}: the cache is cut off or was changed; write it again", path=path
+            f"expected {entry['bytes']:,} bytes, got {got}: the cache is cut off or was changed; write it again",
+            path=path,
         )
     if verify and _crc_of_file(path) != entry["crc32"]:
-        raise DataFormatError("expected bytes that agree with their checksum, got others; write the cache again", path=path)
+        raise DataFormatError(
+            "expected bytes that agree with their checksum, got others; write the cache again", path=path
+        )
     empty = 0 in entry["shape"]  # nothing to map
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r" if mmap and not empty else None, allow_pickle=False)

@@ -58,9 +58,7 @@ class QueryKFold:
         """Return the number of folds."""
         return self.n_splits
 
-    def split(
-        self, X: Any, y: Any = None, groups: Any = None
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Yield the rows to train on and the rows to test on, both ascending; `groups` holds the qid of each row."""
         if groups is None:
             raise ValueError("groups: expected the query id of each row, got None; pass groups=qid")
@@ -85,9 +83,7 @@ class QueryKFold:
             yield queries[~is_test], queries[is_test]
 
 
-def split_queries(
-    dataset: RankingDataset, fractions: Sequence[float], *, random_state: Any
-) -> list[RankingDataset]:
+def split_queries(dataset: RankingDataset, fractions: Sequence[float], *, random_state: Any) -> list[RankingDataset]:
     """Cut a data set at random into parts with the given fractions of its queries.
 
     Parameters
@@ -168,9 +164,7 @@ def _row_groups(groups: Any, n_rows: int) -> tuple[int, NDArray[np.int64] | None
     return len(grouping.qid), grouping.order, grouping.qptr
 
 
-def _rows_of(
-    queries: NDArray[np.int64], qptr: NDArray[np.int64], order: NDArray[np.int64] | None
-) -> NDArray[np.int64]:
+def _rows_of(queries: NDArray[np.int64], qptr: NDArray[np.int64], order: NDArray[np.int64] | None) -> NDArray[np.int64]:
     chosen = np.zeros(len(qptr) - 1, dtype=bool)
     chosen[queries] = True
     rows = np.flatnonzero(np.repeat(chosen, np.diff(qptr)))

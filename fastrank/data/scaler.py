@@ -66,7 +66,9 @@ class QueryScaler:
             setattr(self, name, value)
         return self
 
-    def fit(self, X: Any, y: Any = None, *, qid: ArrayLike | None = None, group: ArrayLike | None = None) -> QueryScaler:
+    def fit(
+        self, X: Any, y: Any = None, *, qid: ArrayLike | None = None, group: ArrayLike | None = None
+    ) -> QueryScaler:
         """Learn the scale of each feature; with scope="query" only the number of features.
 
         Parameters
@@ -145,8 +147,8 @@ class QueryScaler:
         matrix = X.X if isinstance(X, RankingDataset) else check_matrix(X, allow_nan=True, n_threads=self._n_threads)
         if sparse.issparse(matrix) and self.method != "sum":
             raise TypeError(
-                f"X: expected a dense matrix for method={self.method!r}, which would turn zeros into other values, got a "
-                "sparse one; use method='sum' or X.toarray()"
+                f"X: expected a dense matrix for method={self.method!r}, which would turn zeros into other values, "
+                "got a sparse one; use method='sum' or X.toarray()"
             )
         return matrix
 
@@ -212,7 +214,7 @@ class QueryScaler:
         query = dataset.to_rows(np.repeat(np.arange(dataset.n_queries), dataset.sizes))
         cell = np.repeat(query, np.diff(X.indptr)) * X.shape[1] + X.indices
         _, place = np.unique(cell, return_inverse=True)
-        sums = np.bincount(place, weights=np.abs(X.data))
+        sums = np.bincount(place, weights=np.abs(X.data)).astype(np.float64)
         sums[sums == 0] = 1.0
         return sparse.csr_array((_divided(X.data, sums[place]), X.indices, X.indptr), shape=X.shape)
 
