@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
 from fastrank._core import _columns, _cpu
@@ -164,3 +165,46 @@ def check_count(value: Any, *, name: str, least: int = 1) -> int:
     if value < least:
         raise ValueError(f"{name}: expected an integer of at least {least}, got {value}")
     return int(value)
+
+
+def check_real(value: Any, *, name: str, zero: bool) -> float:
+    """Return value if it is a finite number above 0, or 0 where that is allowed."""
+    wanted = "a finite number of at least 0" if zero else "a finite number greater than 0"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name}: expected {wanted}, got {value!r}")
+    number = float(value)
+    if not np.isfinite(number) or number < 0.0 or (number == 0.0 and not zero):
+        raise ValueError(f"{name}: expected {wanted}, got {value!r}")
+    return number
+
+
+def check_bool(value: Any, *, name: str) -> bool:
+    """Return value if it is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}: expected True or False, got {value!r}")
+    return bool(value)
+
+
+def check_float_dtype(dtype: DTypeLike, *, name: str = "dtype") -> np.dtype[Any]:
+    """Return float32 or float64."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        raise TypeError(f"{name}: expected float32 or float64, got {dtype!r}") from None
+    if dtype is None or found not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ValueError(f"{name}: expected float32 or float64, got {dtype!r}")
+    return found
+
+
+def check_random_state(random_state: Any) -> np.random.Generator:
+    """Return a generator: the one given, or one made from the given seed."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    try:
+        seed = check_count(random_state, name="random_state", least=0)
+    except TypeError:
+        raise TypeError(
+            "random_state: expected an integer seed or a numpy.random.Generator, "
+            f"got {random_state!r}; pass for example random_state=0"
+        ) from None
+    return np.random.default_rng(seed)

@@ -76,7 +76,7 @@ def test_split_queries_arguments():
         fr.split_queries(make(), (0.5, 0.6), random_state=0)
     with pytest.raises(ValueError, match="at least one query in each part, got none in part 1 of 2 queries"):
         fr.split_queries(make(2), (0.9, 0.05, 0.05), random_state=0)
-    with pytest.raises(ValueError, match="random_state: expected an integer seed"):
+    with pytest.raises(TypeError, match="random_state: expected an integer seed"):
         fr.split_queries(make(), (0.5, 0.5), random_state=None)
 
 

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from fastrank._validation import check_choice, check_count, check_vector
+from fastrank._validation import check_bool, check_choice, check_count, check_real, check_vector
 from fastrank.data.dataset import RankingDataset
-from fastrank.data.generators import _check_bool, _check_real
 
 __all__ = ["MinimaxAdversary"]
 
@@ -112,11 +111,10 @@ class MinimaxAdversary(Iterator[NDArray[np.float64]]):
         n_features: int | None = None,
         extended: bool = False,
     ) -> None:
-        """Check the arguments and set the number of rounds."""
-        self.margin = _check_real("margin", margin, zero=False)
-        self.radius = _check_real("radius", radius, zero=False)
+        self.margin = check_real(margin, name="margin", zero=False)
+        self.radius = check_real(radius, name="radius", zero=False)
         self.n_docs = check_count(n_docs, name="n_docs", least=2)
-        self.extended = _check_bool("extended", extended)
+        self.extended = check_bool(extended, name="extended")
         quotient = (2.0 if self.extended else 1.0) * self.radius / self.margin
         ratio = quotient * quotient * (1.0 + _FLOOR_SLACK)
         if ratio >= _MAX_ROUNDS:
@@ -273,7 +271,7 @@ class MinimaxAdversary(Iterator[NDArray[np.float64]]):
         RuntimeError
             If no round has been played.
         """
-        sparse_features = _check_bool("sparse_features", sparse_features)
+        sparse_features = check_bool(sparse_features, name="sparse_features")
         if self.n_played == 0:
             raise RuntimeError("dataset: expected at least one labelled round, got none; play the game first")
         n_rows = self.n_played * self.n_docs

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastrank._errors import DataFormatError
-from fastrank._validation import check_count, plural
+from fastrank._validation import check_count, check_random_state, plural
 from fastrank.data._grouping import group_by_qid
 from fastrank.data.dataset import RankingDataset
 from fastrank.data.letor import load_letor
@@ -76,7 +76,7 @@ class QueryKFold:
         if n_queries < self.n_splits:
             raise ValueError(f"n_splits: expected at most {plural(n_queries, 'query')}, got {self.n_splits}")
         queries = np.arange(n_queries)
-        drawn = np.random.default_rng(self.random_state).permutation(n_queries) if self.shuffle else queries
+        drawn = check_random_state(self.random_state).permutation(n_queries) if self.shuffle else queries
         for test in np.array_split(drawn, self.n_splits):
             is_test = np.zeros(n_queries, dtype=bool)
             is_test[test] = True
@@ -101,10 +101,8 @@ def split_queries(dataset: RankingDataset, fractions: Sequence[float], *, random
     shares = np.asarray(fractions, dtype=np.float64)
     if shares.ndim != 1 or len(shares) == 0 or not (shares > 0).all() or abs(shares.sum() - 1) > 1e-9:
         raise ValueError(f"fractions: expected positive numbers that add up to 1, got {list(fractions)}")
-    if random_state is None:
-        raise ValueError("random_state: expected an integer seed or a numpy Generator, got None")
     cuts = np.rint(np.cumsum(shares) * dataset.n_queries).astype(np.int64)[:-1]
-    drawn = np.random.default_rng(random_state).permutation(dataset.n_queries)
+    drawn = check_random_state(random_state).permutation(dataset.n_queries)
     parts = np.split(drawn, cuts)
     if any(len(part) == 0 for part in parts):
         raise ValueError(
