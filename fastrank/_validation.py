@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -12,7 +12,7 @@ from scipy import sparse
 from fastrank._core import _columns, _cpu
 from fastrank._threads import row_blocks, run_blocks
 
-Matrix = NDArray[Any] | sparse.csr_array[Any]
+Matrix: TypeAlias = "NDArray[Any] | sparse.csr_array[Any]"
 """What X becomes: a C-ordered float32 or float64 array, or a CSR array of one of the two."""
 
 

@@ -773,6 +773,20 @@ def test_mistake_line_longer_than_allowed(before, tmp_path):
         check(path)
 
 
+@pytest.mark.parametrize("n_jobs", JOBS)
+def test_mistake_before_a_damaged_batch_is_reported(n_jobs, tmp_path):
+    """The next batch is read while a batch is parsed: what is wrong with it comes later in the file."""
+    path = write(tmp_path, GOOD * 3 + b"broken\n" + b"1 qid:1 1:" + b"0" * 5000 + b"1\n")
+    with cut_into(4 * len(GOOD)), mock.patch.object(_text, "MAX_LINE_BYTES", 1000):
+        mistake_of(
+            lambda: load_letor(path, n_jobs=n_jobs, n_features=2), path, 4, "to start with a grade .*, got 'broken'"
+        )
+        path.write_bytes(path.read_bytes().replace(b"broken\n", b""))
+        mistake_of(
+            lambda: load_letor(path, n_jobs=n_jobs, n_features=2), path, 4, "lines of at most .*, got a longer one"
+        )
+
+
 def test_mistake_index_that_no_memory_holds(tmp_path):
     path = write(tmp_path, b"1 qid:1 1:1\n" * 100_000 + b"1 qid:1 2147483646:1\n")
     with pytest.raises(

@@ -95,7 +95,7 @@ def test_sparse_sum_equals_dense(rng, scope):
 @pytest.mark.parametrize("method", ["minmax", "zscore"])
 def test_sparse_needs_sum(method):
     with pytest.raises(TypeError, match=f"method='{method}', which would turn zeros .* use method='sum'"):
-        QueryScaler(method).fit(sparse.eye_array(3, format="csr"))
+        QueryScaler(method).fit(sparse.csr_array(np.eye(3)))
 
 
 def test_dataset_keeps_everything_but_features(rng):
