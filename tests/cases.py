@@ -133,7 +133,7 @@ def _untidy(csr: Any) -> Any:
     for row in range(csr.shape[0]):
         entries = range(csr.indptr[row + 1] - 1, csr.indptr[row] - 1, -1)
         for entry in entries:
-            half = csr.data[entry] / 2
+            half = csr.data[entry] / csr.dtype.type(2)  # not 2: NumPy 1 would leave float32
             parts = (half, half) if half + half == csr.data[entry] else (csr.data[entry], 0 * half)
             data += parts
             indices += [csr.indices[entry]] * 2

@@ -385,7 +385,7 @@ def test_reader_missing_choice_that_makes_no_sense(missing, error, message, tmp_
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dtype": "int32"}, "dtype: expected float32 or float64, got int32"),
+        ({"dtype": "int32"}, "dtype: expected float32 or float64, got 'int32'"),
         ({"index_base": 2}, "index_base: expected one of 0, 1, got 2"),
         ({"comments": "some"}, "comments: expected one of None, 'docid', 'all', got 'some'"),
         ({"n_features": -1}, "n_features: expected an integer of at least 0, got -1"),
