@@ -190,14 +190,15 @@ def query_starts(parts: list[Part]) -> list[tuple[int, int, bytes]]:
 
 
 def is_plain_integer(token: bytes) -> bool:
-    """Tell whether the text is an integer's own: no leading zeros, no plus, within int64."""
+    """Tell whether the text is an int64's own: no leading zeros, no plus, no minus zero."""
     digits = token[1:] if token[:1] == b"-" else token
-    if not digits.isdigit() or len(digits) > 19:
+    if not digits.isdigit() or len(digits) > 19 or (digits[:1] == b"0" and token != b"0"):
         return False
-    return str(int(token)).encode() == token and -(2**63) <= int(token) < 2**63
+    return len(digits) < 19 or -(2**63) <= int(token) < 2**63
 
 
 def query_ids(tokens: list[bytes]) -> NDArray[Any]:
+    """Turn the texts of qids into int64 where all are plain integers, else into strings."""
     if all(map(is_plain_integer, tokens)):
         return np.array([int(token) for token in tokens], dtype=np.int64)
     return np.array([token.decode() for token in tokens])
@@ -218,9 +219,11 @@ def join_entries(parts: list[Part], n_columns: int) -> sparse.csr_array[Any]:
 
 
 def join_comments(parts: list[Part]) -> StringColumn | None:
-    columns = [
-        StringColumn(part.comment_bytes, np.concatenate(([0], part.comment_end)))
-        for part in parts
-        if part.comment_bytes is not None and part.comment_end is not None
-    ]
-    return StringColumn.concatenate(columns) if columns else None
+    """Join the comments of all blocks; None where they are not kept."""
+    data = [part.comment_bytes for part in parts if part.comment_bytes is not None]
+    if not data:
+        return None
+    ends = [part.comment_end for part in parts if part.comment_end is not None]
+    shifts = np.cumsum([0] + [len(block) for block in data])
+    offsets = [end + shift for end, shift in zip(ends, shifts[:-1], strict=True)]
+    return StringColumn(np.concatenate(data), np.concatenate([shifts[:1], *offsets]))
