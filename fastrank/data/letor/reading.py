@@ -141,7 +141,7 @@ class _Store:
         """The rows that the batch is to be written to."""
         stop = self._n_rows + batch.rows
         if stop > len(self._y):
-            capacity = max(stop, int(1.05 * stop / max(batch.fraction, 1e-6)))
+            capacity = max(stop, int(1.3 * stop / max(batch.fraction, 1e-6)))
             if batch.fraction == 1.0:
                 capacity = stop
             y = np.empty(capacity)
