@@ -11,10 +11,13 @@ from fastrank.data._grouping import group_by_qid
 
 @pytest.mark.benchmark(group="group rows by qid")
 @pytest.mark.parametrize("method", ["ours", "argsort"])
-@pytest.mark.parametrize("n_queries", [1_000, 100_000])
-def test_bench_grouping(benchmark, is_smoke: bool, n_queries: int, method: str) -> None:
+@pytest.mark.parametrize("ids", ["small range", "high bits"])
+@pytest.mark.parametrize("n_queries", [1_000, 30_000])
+def test_bench_grouping(benchmark, is_smoke: bool, n_queries: int, ids: str, method: str) -> None:
     n_rows = 100_000 if is_smoke else 10_000_000
     qid = workloads.shuffled_qids(n_rows, n_queries)
+    if ids == "high bits":  # a poor hash would send all of them to one slot
+        qid = qid << 46
     groups = group_by_qid(qid, n_rows)
     by_id = np.argsort(qid, kind="stable")
     first_seen = np.argsort(groups.qid)

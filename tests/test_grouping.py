@@ -1,7 +1,6 @@
 """Grouping rows by query, against a dictionary."""
 
 import datetime
-import time
 
 import cases
 import numpy as np
@@ -95,11 +94,9 @@ def test_sparse_integers_through_several_tables(rng, spread, n_ids):
 
 
 def test_ids_that_differ_in_high_bits_alone_do_not_collide(rng):
-    # with a poor hash these all meet in one slot, and time grows with the square
+    # with a poor hash these all meet in one slot; benchmarks/ watches the time
     qid = rng.permutation(np.repeat(np.arange(30_000) << 48, 10))
-    start = time.process_time()
     assert len(group_by_qid(qid, len(qid)).qid) == 30_000
-    assert time.process_time() - start < 0.5
 
 
 @settings(max_examples=200, deadline=None)
