@@ -111,15 +111,15 @@ def count_rows(const unsigned char[::1] text not None, Py_ssize_t start, Py_ssiz
     return lines, rows
 
 
-def parse_block(const unsigned char[::1] text not None, Py_ssize_t start, Py_ssize_t stop, real_t[::1] values not None,
-                int32_t[::1] columns, int64_t[::1] row_end, double[::1] grades not None,
+def parse_block(const unsigned char[::1] text not None, Py_ssize_t start, Py_ssize_t stop,
+                real_t[::1] values not None, int32_t[::1] columns, int64_t[::1] row_end, double[::1] grades not None,
                 int64_t[:, ::1] runs not None, unsigned char[::1] comment_bytes not None,
-                int64_t[::1] comment_end not None, Py_ssize_t n_columns, bint fixed_columns, int index_base, bint with_qid,
-                bint allow_missing, double missing, int comments):
+                int64_t[::1] comment_end not None, Py_ssize_t n_columns, bint fixed_columns, int index_base,
+                bint with_qid, bint allow_missing, double missing, int comments):
     """Parse text[start:stop], whole lines followed by a newline or TEXT_PAD bytes that start with one.
 
-    Dense where columns is None: values holds n_rows x n_columns. runs (4 x n_rows) gets the first row, its line, and the
-    place and size of the text of each run of equal qids. Returns a tuple: status, lines finished, the place
+    Dense where columns is None: values holds n_rows x n_columns. runs (4 x n_rows) gets the first row, its line, and
+    the place and size of the text of each run of equal qids. Returns a tuple: status, lines finished, the place
     in text of what was met (from, to), runs of equal qids, entries, comment bytes, largest index.
     """
     cdef fr_letor_t block
