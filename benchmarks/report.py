@@ -100,7 +100,8 @@ def report_reading(options: argparse.Namespace) -> None:
                 for name in chosen:
                     if repeat >= 2 and best[name]["wall"] > 5:
                         continue  # slow peers need no more runs to be known as slow
-                    python = [workloads.python_of(name), *(["-I"] if name == "jjfiv" else [])]  # -I: not our fastrank
+                    # neither the source tree in this folder nor, for jjfiv, our fastrank may get in the way
+                    python = [workloads.python_of(name), "-I" if name == "jjfiv" else "-P"]
                     command = [*python, "-c", _MEASURE_READ, name, str(path), str(Path(__file__).parent)]
                     found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
                     assert found["shape"][0] == rows, (name, found)
@@ -201,7 +202,9 @@ def report_import(options: argparse.Namespace) -> None:
 
     def seconds(module: str) -> float:
         code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
-        return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+        return float(
+            subprocess.run([sys.executable, "-P", "-c", code], check=True, capture_output=True, text=True).stdout
+        )
 
     least = {"numpy": float("inf"), "numpy, fastrank": float("inf"), "numpy, fastrank.data": float("inf")}
     for _ in range(options.repeats * 2):

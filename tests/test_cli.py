@@ -94,12 +94,14 @@ def test_interrupt_leaves_nothing(text, tmp_path, monkeypatch, capsys):
 
 
 def test_command_runs_as_a_module():
-    found = subprocess.run([sys.executable, "-m", "fastrank", "--version"], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-P", "-m", "fastrank", "--version"], capture_output=True, text=True, check=True
+    )
     assert found.stdout.strip() == f"fastrank {fr.__version__}"
 
 
 def test_closed_pipe_is_not_an_error():
-    script = f"{sys.executable} -m fastrank info | head -c 1; exit ${{PIPESTATUS[0]}}"
+    script = f"{sys.executable} -P -m fastrank info | head -c 1; exit ${{PIPESTATUS[0]}}"
     found = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert found.returncode == 0
     assert "Traceback" not in found.stderr

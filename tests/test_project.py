@@ -8,6 +8,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -145,7 +146,9 @@ def test_public_names_exist_and_are_documented():
 
 def test_import_brings_no_extra():
     code = "import sys, fastrank, fastrank.data, fastrank.cli; print(' '.join(sys.modules))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    found = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert EXTRAS.isdisjoint(name.split(".")[0] for name in found)
     assert "fastrank.data" in found
 
@@ -178,3 +181,11 @@ def test_readme_sessions_print_what_they_say(tmp_path, monkeypatch):
         runner.run(test, clear_globs=False)
         names = test.globs
     assert runner.summarize(verbose=False).failed == 0
+
+
+def test_source_tree_without_kernels_says_what_to_do(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "fastrank", ignore=shutil.ignore_patterns("*.so", "*.pyd"))
+    command = [sys.executable, "-c", "import fastrank.data"]
+    found = subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, text=True, check=False)
+    assert "expected compiled kernels" in found.stderr
+    assert "pip install -e ." in found.stderr
