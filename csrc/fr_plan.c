@@ -1,5 +1,7 @@
 #include "fr_plan.h"
 
+#include <math.h>
+
 /* A double-double number: an unevaluated sum with about 32 digits. Plain IEEE operations, no contraction. */
 typedef struct {
     double high, low;
@@ -63,6 +65,23 @@ void fr_plan_discounts(ptrdiff_t n, double *discounts)
     for (ptrdiff_t i = 0; i < n; i++) {
         discounts[i] = pair_divide(log_two, log_rank).high;
         log_rank = pair_add(log_rank, log_step((double)i + 2.0));
+    }
+}
+
+/* With k the integer part of r and x = (r - k) ln 2: 2^r - 1 = 2^k (e^x - 1) + (2^k - 1), e^x - 1 by its series. */
+void fr_plan_gains(const double *grades, ptrdiff_t n, double *gains)
+{
+    const pair_t log_two = log_step(1.0);
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const double whole = floor(grades[i]);
+        const pair_t x = pair_multiply(log_two, (pair_t){grades[i] - whole, 0.0});
+        pair_t term = x, sum = x;
+        for (double k = 2.0; term.high > sum.high * 1e-34; k += 1.0) {
+            term = pair_divide(pair_multiply(term, x), (pair_t){k, 0.0});
+            sum = pair_add(sum, term);
+        }
+        const double power = ldexp(1.0, (int)whole);
+        gains[i] = pair_add(pair_sum(power, -1.0), (pair_t){power * sum.high, power * sum.low}).high;
     }
 }
 

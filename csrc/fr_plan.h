@@ -10,6 +10,10 @@
  * is the same on every machine (the log2 of C libraries is not). O(n). */
 void fr_plan_discounts(ptrdiff_t n, double *discounts);
 
+/* gains[i] = 2^grades[i] - 1 for grades of 0 to 1000, rounded in the same way: exact for integers, and the same on
+ * every machine for the rest. */
+void fr_plan_gains(const double *grades, ptrdiff_t n, double *gains);
+
 /* How many different levels each query has.
  *   level (qptr[n_queries]) - grade of each row as a number 0..n_levels-1, larger is better
  *   seen (n_levels)         - workspace, zeroed; left zeroed

@@ -138,6 +138,7 @@ cdef extern from "fr_plan.h" nogil:
         FR_SLAM_NDCG2014
         FR_SLAM_NDCG2017
     void fr_plan_discounts(ptrdiff_t n, double *discounts)
+    void fr_plan_gains(const double *grades, ptrdiff_t n, double *gains)
     void fr_plan_count_levels(const int32_t *level, const int64_t *qptr, ptrdiff_t first, ptrdiff_t last,
                               int32_t *seen, int64_t *n_query_levels)
     void fr_plan_by_grade(const int32_t *level, const int64_t *qptr, ptrdiff_t first, ptrdiff_t last,

@@ -11,6 +11,7 @@ from fastrank._core._csrc cimport (
     fr_plan_by_grade,
     fr_plan_count_levels,
     fr_plan_discounts,
+    fr_plan_gains,
     fr_plan_ideal_dcg,
     fr_plan_slam_weights,
 )
@@ -29,6 +30,13 @@ def discounts_into(double[::1] discounts not None):
     if discounts.shape[0] > 0:
         with nogil:
             fr_plan_discounts(discounts.shape[0], &discounts[0])
+
+
+def gains_into(const double[::1] grades not None, double[::1] gains not None):
+    """`gains[:] = np.exp2(grades) - 1`, with the same bits on every machine."""
+    if grades.shape[0] > 0:
+        with nogil:
+            fr_plan_gains(&grades[0], grades.shape[0], &gains[0])
 
 
 def count_levels_into(const int32_t[::1] level not None, const int64_t[::1] qptr not None, Py_ssize_t first,

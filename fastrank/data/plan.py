@@ -63,10 +63,8 @@ class QueryPlan:
                 f"y: expected grades of at most 1000, whose gain 2^grade - 1 is finite, got {self.grades[-1]:g}; "
                 "rescale the grades"
             )
-        whole = self.grades == np.floor(self.grades)
-        # ldexp is exact; exp2 of the platform need not be, even for integers
-        powers = np.where(whole, np.ldexp(1.0, self.grades.astype(np.int32)), np.exp2(self.grades))
-        self.level_gain = powers - 1.0
+        self.level_gain = np.empty_like(self.grades)
+        _plan.gains_into(self.grades, self.level_gain)
         self._level = level.reshape(-1).astype(np.int32)
         if len(grades) <= _MAX_COUNTED_LEVELS:
             self._count_sort()

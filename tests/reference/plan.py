@@ -55,7 +55,7 @@ def worst_ap(m: int, r: int) -> Decimal:
 
 
 def slam_weights(grades: Sequence[float], name: str, *, class_average: bool = False) -> list[float]:
-    """Weights of the table in section B of the specification, per document."""
+    """SLAM weights per document, by their equations in Chaudhuri & Tewari 2014 and 2017."""
     with localcontext(prec=DIGITS):
         order = by_grade(grades)
         R = [grades[i] for i in order]
