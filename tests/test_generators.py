@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from fastrank.data.dataset import Query, RankingDataset
 from fastrank.data.generators import (
+    SeparableStream,
     make_gov_like,
     make_mslr_like,
     make_separable,
     make_two_gaussians,
-    separable_stream,
 )
 
 MAKERS = {
@@ -190,7 +190,7 @@ def test_separable_rankers_of_other_seeds_point_elsewhere():
 
 
 def test_separable_perceptron_makes_few_mistakes_and_then_none():
-    stream = separable_stream(6000, random_state=2)
+    stream = SeparableStream(6000, random_state=2)
     w = np.zeros(20)
     mistakes = []
     for query in stream:
@@ -214,7 +214,7 @@ def test_stream_yields_the_rows_of_the_data_set(n_docs, dtype):
     n_queries = 250 if n_docs == 20 else 5
     arguments = {"n_docs": n_docs, "n_features": 6, "n_grades": 3, "margin": 0.2, "dtype": dtype, "random_state": 11}
     dataset, ranker = make_separable(n_queries, **arguments, return_ranker=True)
-    stream = separable_stream(**arguments)
+    stream = SeparableStream(**arguments)
     np.testing.assert_array_equal(stream.ranker, ranker)
     for i, ((X, y), query) in enumerate(zip(per_query(dataset), stream, strict=False)):
         assert isinstance(query, Query)
@@ -231,24 +231,24 @@ def test_longer_data_set_begins_with_the_shorter_one():
 
 
 def test_finite_stream_ends_and_endless_one_goes_on():
-    assert [q.qid for q in separable_stream(3, random_state=0)] == [0, 1, 2]
-    stream = separable_stream(n_docs=2, random_state=0)
+    assert [q.qid for q in SeparableStream(3, random_state=0)] == [0, 1, 2]
+    stream = SeparableStream(n_docs=2, random_state=0)
     assert iter(stream) is stream
     assert sum(1 for _ in itertools.islice(stream, 5000)) == 5000
     assert next(stream).qid == 5000
     assert "endless" in repr(stream)
-    assert "3 queries" in repr(separable_stream(3, random_state=0))
+    assert "3 queries" in repr(SeparableStream(3, random_state=0))
 
 
 def test_stream_checks_its_arguments_before_the_first_query():
     with pytest.raises(ValueError, match="n_grades: expected an integer of at least 2, got 0"):
-        separable_stream(n_grades=0, random_state=0)
+        SeparableStream(n_grades=0, random_state=0)
     with pytest.raises(ValueError, match="n_queries: expected an integer of at least 1, got 0"):
-        separable_stream(0, random_state=0)
+        SeparableStream(0, random_state=0)
 
 
 def test_stream_query_may_be_changed_without_harm():
-    stream, untouched = separable_stream(random_state=0), separable_stream(random_state=0)
+    stream, untouched = SeparableStream(random_state=0), SeparableStream(random_state=0)
     for query, same in zip(itertools.islice(stream, 150), untouched, strict=False):
         np.testing.assert_array_equal(query.X, same.X)
         query.X[:] = 0.0
@@ -258,7 +258,7 @@ def test_stream_query_may_be_changed_without_harm():
 
 
 def test_stream_can_be_pickled_halfway():
-    stream = separable_stream(random_state=0)
+    stream = SeparableStream(random_state=0)
     next(stream)
     copy = pickle.loads(pickle.dumps(stream))
     np.testing.assert_array_equal(next(copy).X, next(stream).X)

@@ -17,7 +17,7 @@ import numpy as np
 
 from fastrank._progress import Progress
 from fastrank._threads import available_cpus
-from fastrank.data import RankingDataset, load_letor, make_mslr_like, save_letor, separable_stream
+from fastrank.data import RankingDataset, SeparableStream, load_letor, make_mslr_like, save_letor
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print what is made and what it costs."""
-    stream = separable_stream(random_state=arguments.seed)
+    stream = SeparableStream(random_state=arguments.seed)
     queries = list(islice(stream, arguments.queries))
     X, y = np.concatenate([query.X for query in queries]), np.concatenate([query.y for query in queries])
     separable = RankingDataset(X, y, group=[len(query.y) for query in queries])

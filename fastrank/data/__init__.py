@@ -9,7 +9,6 @@ from fastrank.data.generators import (
     make_mslr_like,
     make_separable,
     make_two_gaussians,
-    separable_stream,
 )
 from fastrank.data.letor import iter_letor, load_group, load_letor, save_letor
 from fastrank.data.plan import QueryPlan
@@ -33,6 +32,5 @@ __all__ = [
     "make_separable",
     "make_two_gaussians",
     "save_letor",
-    "separable_stream",
     "split_queries",
 ]

@@ -2,7 +2,7 @@
 
 from fastrank.data.generators.gov_like import make_gov_like
 from fastrank.data.generators.mslr_like import make_mslr_like
-from fastrank.data.generators.separable import SeparableStream, make_separable, separable_stream
+from fastrank.data.generators.separable import SeparableStream, make_separable
 from fastrank.data.generators.two_gaussians import make_two_gaussians
 
 __all__ = [
@@ -11,5 +11,4 @@ __all__ = [
     "make_mslr_like",
     "make_separable",
     "make_two_gaussians",
-    "separable_stream",
 ]

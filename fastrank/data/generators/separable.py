@@ -14,18 +14,67 @@ from fastrank.data.generators._common import BLOCK_ROWS, FloatArray, RandomState
 
 
 class SeparableStream(Iterator[Query]):
-    """Yield margin-separable queries one after the other, without end or up to a number.
+    """Yield queries that one unit-norm ranker separates with a margin, without end or up to a number.
 
-    Made by `separable_stream`, which see for the law and the parameters.
+    Every query satisfies, for the ranker u of the stream,
+
+        u . (x_i - x_j) >= margin   whenever  R_i > R_j.
+
+    Parameters
+    ----------
+    n_queries : int, optional
+        The stream ends after this many queries; without it the stream does not end.
+    n_docs, n_features : int
+        Documents per query and features per document.
+    n_grades : int
+        Grades are 0, ..., n_grades - 1, drawn independently and uniformly for every document.
+    margin : float
+        The margin of the ranker.
+    dtype : {float64, float32}
+        Type of the features. The rows of a float32 stream are those of the float64 stream, drawn with slightly narrower
+        bands and rounded; the margin holds for them as well, in whatever precision the scores are computed.
+    random_state : int or numpy.random.Generator
+        The seed. A generator is drawn from block by block as the stream is read.
 
     Attributes
     ----------
     ranker : ndarray of shape (n_features,), float64
-        The unit-norm vector that separates every query of the stream.
+        u, the unit-norm vector that separates every query of the stream.
     margin : float
         The margin of `ranker`.
     radius : float
         R_X, an upper bound of the Euclidean norm of every row.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the margin is too small to survive the rounding of `dtype`.
+    TypeError
+        If an argument is of the wrong kind.
+
+    Notes
+    -----
+    How separability is induced: a document of grade g is drawn from the Gaussian of its grade. Its component along u is
+    then squeezed into a band of width just under `margin` around (2 g - n_grades + 1) * margin, so that neighbouring
+    bands are `margin` apart and a little more, which covers the rounding of the scores. Across u, every grade has its
+    own random center, and all have one spread; the few rows whose part across u is longer than 1 are shortened to 1.
+    The bands are the same for all queries, so the margin also holds between rows of different queries.
+
+    Every row therefore has norm at most R_X = sqrt(1 + ((n_grades - 1/2) * margin)^2), the attribute `radius`, and the
+    constant of the perceptron bounds is R_X^2 / margin^2. A query may happen to hold a single grade.
+
+    Cost O(n_docs * n_features) per query; a block of about 2048 rows is held. Arrays of a yielded query are views of
+    its block and are not used again by the stream.
+
+    References
+    ----------
+    Chaudhuri and Tewari (2017), section 8 (simulated data set), Eq. 21.
+
+    Examples
+    --------
+    >>> stream = SeparableStream(3, random_state=0)
+    >>> [query.X.shape for query in stream]
+    [(20, 20), (20, 20), (20, 20)]
     """
 
     def __init__(
@@ -124,79 +173,6 @@ class SeparableStream(Iterator[Query]):
         )
 
 
-def separable_stream(
-    n_queries: int | None = None,
-    *,
-    n_docs: int = 20,
-    n_features: int = 20,
-    n_grades: int = 5,
-    margin: float = 0.1,
-    dtype: npt.DTypeLike = np.float64,
-    random_state: RandomState,
-) -> SeparableStream:
-    """Return an iterator of queries that one unit-norm ranker separates with a margin.
-
-    Every query satisfies, for the ranker u of the stream,
-
-        u . (x_i - x_j) >= margin   whenever  R_i > R_j.
-
-    Parameters
-    ----------
-    n_queries : int, optional
-        The stream ends after this many queries; without it the stream does not end.
-    n_docs, n_features : int
-        Documents per query and features per document.
-    n_grades : int
-        Grades are 0, ..., n_grades - 1, drawn independently and uniformly for every document.
-    margin : float
-        The margin of the ranker.
-    dtype : {float64, float32}
-        Type of the features. The rows of a float32 stream are those of the float64 stream, drawn with slightly narrower
-        bands and rounded; the margin holds for them as well, in whatever precision the scores are computed.
-    random_state : int or numpy.random.Generator
-        The seed. A generator is drawn from block by block as the stream is read.
-
-    Returns
-    -------
-    SeparableStream
-        Iterator of `Query` (qid 0, 1, ...) with attributes `ranker`, `margin` and `radius`.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or the margin is too small to survive the rounding of `dtype`.
-    TypeError
-        If an argument is of the wrong kind.
-
-    Notes
-    -----
-    How separability is induced: a document of grade g is drawn from the Gaussian of its grade. Its component along u is
-    then squeezed into a band of width just under `margin` around (2 g - n_grades + 1) * margin, so that neighbouring
-    bands are `margin` apart and a little more, which covers the rounding of the scores. Across u, every grade has its
-    own random center, and all have one spread; the few rows whose part across u is longer than 1 are shortened to 1.
-    The bands are the same for all queries, so the margin also holds between rows of different queries.
-
-    Every row therefore has norm at most R_X = sqrt(1 + ((n_grades - 1/2) * margin)^2), the attribute `radius`, and the
-    constant of the perceptron bounds is R_X^2 / margin^2. A query may happen to hold a single grade.
-
-    Cost O(n_docs * n_features) per query; a block of about 2048 rows is held. Arrays of a yielded query are views of
-    its block and are not used again by the stream.
-
-    References
-    ----------
-    Chaudhuri and Tewari (2017), section 8 (simulated data set), Eq. 21.
-    """
-    return SeparableStream(
-        n_queries,
-        n_docs=n_docs,
-        n_features=n_features,
-        n_grades=n_grades,
-        margin=margin,
-        dtype=dtype,
-        random_state=random_state,
-    )
-
-
 @overload
 def make_separable(
     n_queries: int = ...,
@@ -239,14 +215,14 @@ def make_separable(
     """Make a data set that one unit-norm ranker u separates with a margin.
 
     For every query, u . (x_i - x_j) >= margin whenever R_i > R_j. The rows are the first `n_queries` queries of
-    `separable_stream` with the same arguments and seed; see there how separability is induced.
+    `SeparableStream` with the same arguments and seed; see there how separability is induced.
 
     Parameters
     ----------
     n_queries : int
         Number of queries.
     n_docs, n_features, n_grades, margin, dtype, random_state
-        As in `separable_stream`.
+        As in `SeparableStream`.
     return_ranker : bool
         Also return u.
 
@@ -260,7 +236,7 @@ def make_separable(
     Raises
     ------
     ValueError, TypeError
-        As `separable_stream`.
+        As `SeparableStream`.
 
     Notes
     -----
