@@ -55,17 +55,21 @@ const fr_columns_f64_t *fr_columns_f64(int level)
     return FR_CHOOSE(level, table_f64_base, table_f64_v3, table_f64_v4);
 }
 
-void fr_columns_offsets(int method, ptrdiff_t n_columns, const double *low, const double *high, const double *mean,
-                        const double *count, const double *absolute, const double *square, double *offset,
-                        double *divisor)
+ptrdiff_t fr_columns_offsets(int method, ptrdiff_t n_columns, const double *low, const double *high, const double *mean,
+                             const double *count, const double *absolute, const double *square, double *offset,
+                             double *divisor)
 {
+    ptrdiff_t failed = -1;
     for (ptrdiff_t j = 0; j < n_columns; j++) {
         double shift = 0.0, scale;
+        int constant = 0;
         if (method == FR_SCALE_SUM) {
             scale = absolute[j];
+            constant = scale == 0.0;
         } else if (!(high[j] > low[j])) { /* constant or empty: exactly 0, whatever rounding says of its deviation */
             shift = high[j] == low[j] ? low[j] : 0.0;
             scale = 0.0;
+            constant = 1;
         } else if (method == FR_SCALE_MINMAX) {
             shift = low[j];
             scale = high[j] - low[j];
@@ -74,6 +78,9 @@ void fr_columns_offsets(int method, ptrdiff_t n_columns, const double *low, cons
             scale = sqrt(square[j] / count[j]);
         }
         offset[j] = shift;
-        divisor[j] = scale > 0.0 ? scale : 1.0;
+        divisor[j] = constant ? 1.0 : scale;
+        if (failed < 0 && !(divisor[j] > 0.0 && divisor[j] < INFINITY))
+            failed = j;
     }
+    return failed;
 }

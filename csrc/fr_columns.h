@@ -31,11 +31,12 @@ typedef struct FR_COLUMNS_TABLE(double) fr_columns_f64_t;
 /* From the sums of a set of rows to out = (x - offset) / divisor, column by column:
  *   FR_SCALE_MINMAX: (x - low) / (high - low); FR_SCALE_ZSCORE: (x - mean) / standard deviation (of the population);
  *   FR_SCALE_SUM: x / sum |x|. A column that would divide by zero, or has no value, gets divisor 1.
- *   square - sums about the mean (zscore); absolute - about 0 (sum); the others may be NULL where unused */
+ *   square - sums about the mean (zscore); absolute - about 0 (sum); the others may be NULL where unused
+ * Returns the first column whose values are too large or too small for its divisor to be a positive number, or -1. */
 enum { FR_SCALE_MINMAX = 0, FR_SCALE_ZSCORE, FR_SCALE_SUM };
-void fr_columns_offsets(int method, ptrdiff_t n_columns, const double *low, const double *high, const double *mean,
-                        const double *count, const double *absolute, const double *square, double *offset,
-                        double *divisor);
+ptrdiff_t fr_columns_offsets(int method, ptrdiff_t n_columns, const double *low, const double *high, const double *mean,
+                             const double *count, const double *absolute, const double *square, double *offset,
+                             double *divisor);
 
 /* The functions for a level; a level this build does not have gives the baseline. */
 const fr_columns_f32_t *fr_columns_f32(int level);

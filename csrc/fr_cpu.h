@@ -13,7 +13,7 @@
 enum { FR_CPU_BASELINE = 0, FR_CPU_V3 = 1, FR_CPU_V4 = 2 };
 
 /* FR_HAS_LEVELS: the compiler can build functions for x86-64-v3 and v4 beside the baseline. */
-#if defined(__x86_64__) && (defined(__clang__) ? (__clang_major__ >= 12) : (defined(__GNUC__) && __GNUC__ >= 11))
+#if defined(__x86_64__) && (defined(__clang__) ? (__clang_major__ >= 18) : (defined(__GNUC__) && __GNUC__ >= 12))
 #define FR_HAS_LEVELS 1
 #define FR_TARGET_V3 __attribute__((target("arch=x86-64-v3")))
 #define FR_TARGET_V4 __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))

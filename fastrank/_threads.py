@@ -27,6 +27,7 @@ ROWS_PER_BLOCK = 4096
 
 _MAX_HELPERS = 64
 _CGROUP_ROOT = Path("/sys/fs/cgroup")
+_MEMBERSHIP = Path("/proc/self/cgroup")
 
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
@@ -52,14 +53,42 @@ def _shared_pool() -> ThreadPoolExecutor:
         return _pool
 
 
-def _cgroup_cpus(root: Path = _CGROUP_ROOT) -> float:
-    """CPUs that the control group of this process may use, from its quota (v2, then v1); infinity where unlimited."""
-    v2, v1 = root / "cpu.max", root / "cpu"
+def _cgroup_cpus(root: Path = _CGROUP_ROOT, membership: Path = _MEMBERSHIP) -> float:
+    """CPUs that the control groups of this process may use, from the least quota; infinity where unlimited.
+
+    A quota may be set on the group itself or on any group above it, of version 2 or 1.
+    """
+    least = float("inf")
+    for group in _groups(root, membership):
+        for above in (group, *group.parents):
+            least = min(least, _quota(above))
+            if above == root:
+                break
+    return least
+
+
+def _groups(root: Path, membership: Path) -> list[Path]:
+    """The folders of the process's own groups: `0::/path` in version 2, `4:cpu,cpuacct:/path` in version 1."""
+    groups = [root, root / "cpu"]
     try:
-        if v2.exists():
-            quota, period = map(int, v2.read_text().split())  # "max" is no integer: no limit
+        lines = membership.read_text().splitlines()
+    except OSError:
+        return groups
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            groups.append(root / path.lstrip("/"))
+        elif "cpu" in controllers.split(","):
+            groups.append(root / "cpu" / path.lstrip("/"))
+    return groups
+
+
+def _quota(group: Path) -> float:
+    try:
+        if (group / "cpu.max").exists():
+            quota, period = map(int, (group / "cpu.max").read_text().split())  # "max" is no integer: no limit
         else:
-            quota, period = (int((v1 / name).read_text()) for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us"))
+            quota, period = (int((group / name).read_text()) for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us"))
     except (OSError, ValueError):
         return float("inf")
     return quota / period if quota > 0 and period > 0 else float("inf")

@@ -37,7 +37,15 @@ def check_matrix(X: Any, *, allow_nan: bool = False, n_threads: int = 1, name: s
             row = int(np.searchsorted(csr.indptr, entry, side="right")) - 1
             raise _nonfinite_error(name, csr.data[entry], row, int(csr.indices[entry]), allow_nan)
         return csr
-    array = np.asarray(X)
+    if np.ma.isMaskedArray(X) and np.ma.getmaskarray(X).any():
+        raise TypeError(f"{name}: expected plain values, got a masked array; fill it, or use X.filled(np.nan) with NaN")
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise ValueError(
+            f"{name}: expected rows of the same length, one per document, got a {type(X).__name__} that NumPy cannot "
+            f"make a matrix of ({error})"
+        ) from None
     if array.ndim != 2:
         raise ValueError(
             f"{name}: expected a matrix with one row per document, got an array of {array.ndim} dimensions "
@@ -118,7 +126,7 @@ def check_grades(y: ArrayLike, n_rows: int, *, name: str = "y") -> NDArray[Any]:
         )
     if grades.size == 0 or (grades.max() < 2**31 and bool((grades == np.floor(grades)).all())):
         return grades.astype(np.int32)
-    return grades
+    return grades.copy()  # not the caller's array: the plan would not see it change
 
 
 def check_vector(values: ArrayLike, size: int, *, name: str, per: str) -> NDArray[np.float64]:
@@ -131,7 +139,7 @@ def check_vector(values: ArrayLike, size: int, *, name: str, per: str) -> NDArra
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name}: expected numbers ({per}), got dtype {array.dtype}")
     if len(array) != size:
-        raise ValueError(f"{name}: expected {size:,} values ({per}), got {len(array):,}")
+        raise ValueError(f"{name}: expected {size:,} values ({per}), got {len(array):,}; pass one for each")
     vector = np.ascontiguousarray(array, dtype=np.float64)
     finite = np.isfinite(vector)
     if not finite.all():

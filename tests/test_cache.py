@@ -74,7 +74,7 @@ def test_missing_values_survive(tmp_path):
 def test_existing_path_is_kept_unless_asked(tmp_path):
     data = make()
     data.save(tmp_path / "c")
-    with pytest.raises(FileExistsError, match="expected a new folder.*overwrite=True"):
+    with pytest.raises(FileExistsError, match="expected a new folder.*which exists"):
         data[:2].save(tmp_path / "c")
     assert_same(data, fr.RankingDataset.load(tmp_path / "c"))
     data[:2].save(tmp_path / "c", overwrite=True)
@@ -85,7 +85,7 @@ def test_existing_path_is_kept_unless_asked(tmp_path):
 def test_overwrite_spares_what_is_not_a_cache(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(FileExistsError, match="which is neither"):
+    with pytest.raises(FileExistsError, match="a binary cache to replace, got .*mine"):
         make().save(tmp_path / "mine", overwrite=True)
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
 
@@ -192,7 +192,42 @@ def test_not_a_cache(tmp_path):
 
 def test_type_that_disagrees_with_the_manifest(tmp_path):
     make().save(tmp_path / "c")
-    y = np.load(tmp_path / "c" / "y.npy")
-    np.save(tmp_path / "c" / "y.npy", y.view(np.float32))
-    with pytest.raises(fr.DataFormatError, match=r"expected <i4 of shape \[60\], got <f4"):
+    X = np.load(tmp_path / "c" / "X.npy")
+    np.save(tmp_path / "c" / "X.npy", X.view(np.int32))
+    with pytest.raises(fr.DataFormatError, match=r"expected <f4 of shape \[60, 4\], got <i4"):
         fr.RankingDataset.load(tmp_path / "c")
+
+
+@pytest.mark.parametrize("name", ["qptr", "y", "order", "qid", "sample_weight"])
+def test_what_kernels_trust_is_checked_even_when_mapped(tmp_path, name):
+    make().save(tmp_path / "c")
+    file = tmp_path / "c" / f"{name}.npy"
+    content = bytearray(file.read_bytes())
+    content[-3] ^= 0x40
+    file.write_bytes(content)
+    with pytest.raises(fr.DataFormatError, match="agree with their checksum"):
+        fr.RankingDataset.load(tmp_path / "c")
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_what_appears_meanwhile_is_kept(tmp_path, overwrite):
+    class Meddler:
+        def update(self, fraction: float) -> None:
+            (tmp_path / "c").mkdir(exist_ok=True)
+            (tmp_path / "c" / "precious.txt").write_text("mine")
+
+    with pytest.raises(FileExistsError, match="which exists"):
+        make().save(tmp_path / "c", overwrite=overwrite, progress=Meddler())
+    assert [entry.name for entry in tmp_path.rglob("*")] == ["c", "precious.txt"]
+
+
+def test_missing_parent_folder(tmp_path):
+    with pytest.raises(FileNotFoundError, match="expected a folder to write to, got .*nowhere: nothing there; make it"):
+        make().save(tmp_path / "nowhere" / "c")
+
+
+@pytest.mark.parametrize("qid", [[1.5, 2.5], [True, False]])
+def test_ids_of_every_numeric_kind(tmp_path, qid):
+    data = fr.RankingDataset([[1.0], [2.0]], [0, 1], qid=qid)
+    data.save(tmp_path / "c")
+    assert fr.RankingDataset.load(tmp_path / "c").qid.tolist() == qid

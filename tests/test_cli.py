@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -105,3 +106,30 @@ def test_closed_pipe_is_not_an_error():
     found = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert found.returncode == 0
     assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["demo", "--queries", "0"], "--queries: expected an integer of at least 1, got 0"),
+        (["demo", "--seed", "-1"], "--seed: expected an integer of at least 0, got -1"),
+    ],
+)
+def test_demo_arguments(arguments, said, capsys):
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_convert_onto_itself_and_into_nowhere(text, tmp_path, capsys):
+    assert main(["convert", str(text), str(text), "--overwrite"]) == 2
+    assert "expected a destination other than the source" in capsys.readouterr().err
+    assert main(["convert", str(text), str(tmp_path / "nowhere" / "c")]) == 2
+    assert "expected a folder to write to" in capsys.readouterr().err
+
+
+def test_unknown_cpu_level_is_a_sentence_too():
+    command = [sys.executable, "-P", "-m", "fastrank", "info"]
+    environment = {**os.environ, "FASTRANK_CPU": "pentium"}
+    found = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert found.returncode == 2
+    assert found.stderr.startswith("fastrank: FASTRANK_CPU: expected auto")

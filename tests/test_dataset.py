@@ -2,7 +2,11 @@
 
 import copy
 import datetime
+import os
 import pickle
+import signal
+import threading
+import time
 
 import cases
 import numpy as np
@@ -561,10 +565,14 @@ def test_repr_says_what_it_is(tmp_path):
         (
             {"qid": "query"},
             TypeError,
-            r"^y, qid: expected arrays, got a column name, which needs X to be a data frame$",
+            r"^y, qid: expected arrays, got a column name, which needs X to be a data frame; X is a ndarray$",
         ),
         ({"y": "label", "group": [3]}, TypeError, r"^y, qid: expected arrays, got a column name"),
-        ({"y": [0, 1], "group": [3]}, ValueError, r"^y: expected 3 values \(one grade per row of X\), got 2$"),
+        (
+            {"y": [0, 1], "group": [3]},
+            ValueError,
+            r"^y: expected 3 values \(one grade per row of X\), got 2; pass one for each$",
+        ),
         ({"y": [0, -1, 2], "group": [3]}, ValueError, r"^y: expected grades of 0 .* got -1 in row 1; shift the grades"),
         ({"y": [0, 1, np.nan], "group": [3]}, ValueError, r"^y: expected finite values .* got nan at position 2$"),
         ({"y": [0, np.inf, 0], "group": [3]}, ValueError, r"^y: expected finite values .* got inf at position 1$"),
@@ -601,8 +609,12 @@ def test_repr_says_what_it_is(tmp_path):
             r"^feature_names: expected different names, got 'a' twice$",
         ),
         ({"feature_names": "ab", "group": [3]}, TypeError, r"^feature_names: expected a list of names .* got 'ab'$"),
-        ({"docid": ["a"], "group": [3]}, ValueError, r"^docid: expected 3 document ids \(one per row of X\), got 1$"),
-        ({"docid": "abc", "group": [3]}, ValueError, r"^docid: expected 3 document ids .* got 'abc'$"),
+        (
+            {"docid": ["a"], "group": [3]},
+            ValueError,
+            r"^docid: expected 3 document ids \(one per row of X\), got 1; pass them all$",
+        ),
+        ({"docid": "abc", "group": [3]}, ValueError, r"^docid: expected 3 document ids .* got 'abc'; pass them all$"),
         (
             {"docid": np.zeros((3, 2)), "group": [3]},
             ValueError,
@@ -611,7 +623,7 @@ def test_repr_says_what_it_is(tmp_path):
         (
             {"sample_weight": [1, 2], "group": [3]},
             ValueError,
-            r"^sample_weight: expected 3 values \(one per row of X\), got 2$",
+            r"^sample_weight: expected 3 values \(one per row of X\), got 2; pass one for each$",
         ),
         (
             {"sample_weight": [1, -2, 0], "group": [3]},
@@ -626,7 +638,7 @@ def test_repr_says_what_it_is(tmp_path):
         (
             {"query_weight": [1, 2], "group": [3]},
             ValueError,
-            r"^query_weight: expected 1 values \(one per query\), got 2$",
+            r"^query_weight: expected 1 values \(one per query\), got 2; pass one for each$",
         ),
         (
             {"query_weight": {"a": 1}, "qid": list("aba")},
@@ -682,3 +694,64 @@ def test_broken_csr():
 def test_ids_may_be_dates_of_python():
     days = [datetime.date(2020, 1, 2), datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
     assert RankingDataset(X3, [0, 1, 2], qid=days).position_of(days[1]) == 1
+
+
+def test_frame_columns_for_document_ids_and_weights():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"f": [1.0, 2.0], "q": ["a", "a"], "label": [0, 1], "doc": ["x", "y"], "w": [0.5, 2.0]})
+    data = RankingDataset(frame, "label", qid="q", docid="doc", sample_weight="w")
+    assert data.feature_names == ["f"]
+    assert list(data.docid) == ["x", "y"]
+    assert data.sample_weight.tolist() == [0.5, 2.0]
+
+
+def test_lazy_frame_is_told_to_collect():
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=r"call X.collect\(\) first"):
+        RankingDataset(polars.LazyFrame({"f": [1.0], "q": [1]}), "f", qid="q")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"X": [[1.0], [1.0, 2.0]]}, ValueError, "X: expected rows of the same length"),
+        ({"X": np.ma.masked_array([[1.0], [2.0]], [[True], [False]])}, TypeError, "X: .* got a masked array"),
+        ({"docid": 5}, TypeError, "docid: expected a sequence of document ids"),
+        ({"feature_names": 5}, TypeError, "feature_names: expected a list of names"),
+        ({"qid": {1, 2}}, TypeError, "qid: expected a sequence with one query id"),
+        ({"qid": {1: 2, 3: 4}}, TypeError, "qid: expected a sequence with one query id"),
+    ],
+)
+def test_unusual_input_gets_a_sentence_too(options, error, message):
+    arguments = {"X": [[1.0], [2.0]], "y": [0, 1], "qid": [1, 1], **options}
+    with pytest.raises(error, match=message):
+        RankingDataset(arguments.pop("X"), arguments.pop("y"), **arguments)
+
+
+def test_real_grades_are_not_the_callers_array():
+    y = np.array([0.5, 1.5])
+    data = RankingDataset([[1.0], [2.0]], y, group=[2])
+    y[0] = 9.0
+    assert data.y.tolist() == [0.5, 1.5]
+
+
+def test_other_features_keep_the_plan():
+    data = RankingDataset([[1.0], [2.0]], [0, 1], group=[2])
+    plan = data.plan
+    assert data.with_X([[3.0, 4.0], [5.0, 6.0]]).plan is plan
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+def test_fork_while_a_plan_is_being_built():
+    rng = np.random.default_rng(0)
+    large = RankingDataset(np.zeros((2_000_000, 1)), rng.random(2_000_000), group=[2_000_000])
+    small = RankingDataset([[1.0]], [1], group=[1])
+    building = threading.Thread(target=lambda: large.plan)
+    building.start()
+    time.sleep(0.02)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # a child that waits for ever is killed
+        os._exit(0 if small.plan.ideal_dcg().tolist() == [1.0] else 1)
+    building.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -16,9 +16,11 @@ def make(n_queries: int = 23, seed: int = 0) -> fr.RankingDataset:
     return fr.RankingDataset(rng.normal(size=(len(qid), 2)), rng.integers(0, 3, len(qid)), qid=qid)
 
 
-@given(qid=st.lists(st.integers(0, 12), min_size=1, max_size=80), n_splits=st.integers(2, 5), shuffle=st.booleans())
-def test_folds_partition_the_rows_and_never_cut_a_query(qid, n_splits, shuffle):
-    folds = fr.QueryKFold(n_splits, shuffle=shuffle, random_state=3)
+@given(
+    qid=st.lists(st.integers(0, 12), min_size=1, max_size=80), n_splits=st.integers(2, 5), seed=st.none() | st.just(3)
+)
+def test_folds_partition_the_rows_and_never_cut_a_query(qid, n_splits, seed):
+    folds = fr.QueryKFold(n_splits, random_state=seed)
     if len(set(qid)) < n_splits:
         with pytest.raises(ValueError, match="n_splits: expected at most"):
             list(folds.split(None, groups=qid))
@@ -54,12 +56,12 @@ def test_folds_follow_the_seed():
 
 
 def test_fold_arguments():
-    with pytest.raises(ValueError, match="random_state: expected a seed to shuffle with, got None"):
-        fr.QueryKFold(3)
+    with pytest.raises(TypeError, match="random_state: expected an integer seed"):
+        fr.QueryKFold(3, random_state="lucky")
     with pytest.raises(ValueError, match="n_splits: expected an integer of at least 2, got 1"):
-        fr.QueryKFold(1, shuffle=False)
+        fr.QueryKFold(1)
     with pytest.raises(ValueError, match="groups: expected the query id of each row"):
-        next(fr.QueryKFold(2, shuffle=False).split([[1], [2]]))
+        next(fr.QueryKFold(2).split([[1], [2]]))
 
 
 def test_split_queries_takes_the_fractions():
@@ -120,3 +122,18 @@ def test_real_folds_rotate_the_same_queries(data_room, name, rows, queries):
         assert sum(part.n_rows for part in parts) == rows
         assert len({one for part in parts for one in part.qid.tolist()}) == queries
     assert sum(fold.test.n_queries for fold in folds) == queries
+
+
+def test_letor_layout_takes_text_files_only_and_one_width(tmp_path):
+    folder = tmp_path / "Fold1"
+    (folder / "train.cache").mkdir(parents=True)  # what `fastrank convert train.txt train.cache` leaves
+    (folder / "train.query").write_text("1\n")
+    for name, largest in (("train", 5), ("vali", 4), ("test", 6)):
+        (folder / f"{name}.txt").write_text(f"1 qid:1 1:0.5 {largest}:2\n")
+    for options in ({}, {"sparse": True}):
+        (fold,) = fr.load_letor_folds(tmp_path, **options)
+        assert [part.n_features for part in fold[1:]] == [6, 6, 6]
+        vali = fold.vali.X.toarray() if options else fold.vali.X
+        assert vali.tolist() == [[0.5, 0, 0, 2, 0, 0]]
+    (fold,) = fr.load_letor_folds(tmp_path, n_features=9)
+    assert {part.n_features for part in fold[1:]} == {9}

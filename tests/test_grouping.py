@@ -125,7 +125,9 @@ def test_any_hashable_objects(values):
     assert_grouped(values, group_by_qid(values, len(values)), values)
 
 
-@pytest.mark.parametrize("kind", [st.text(max_size=2), st.binary(max_size=2), st.integers(-(2**65), 2**65)])
+@pytest.mark.parametrize(
+    "kind", [st.text(max_size=2), st.binary(max_size=2), st.integers(-(2**65), 2**65), st.booleans()]
+)
 def test_lists_of_one_kind_keep_every_value(kind):
     @settings(max_examples=100, deadline=None)
     @given(st.lists(kind, max_size=20))
@@ -284,8 +286,8 @@ def test_ids_and_sizes_that_agree():
         ([1, 2], ValueError, r"^qid: expected 3 ids \(one per row of X\), got 2; pass list lengths as group=$"),
         ([1, 2, 3, 4], ValueError, r"^qid: expected 3 ids \(one per row of X\), got 4$"),
         (np.zeros((3, 2)), ValueError, r"^qid: expected a vector with one query id per row of X, got shape \(3, 2\)$"),
-        ("abc", TypeError, r"^qid: expected one query id per row of X, got 'abc'$"),
-        (7, TypeError, r"^qid: expected one query id per row of X, got 7$"),
+        ("abc", TypeError, r"^qid: expected a sequence with one query id per row of X, got 'abc'$"),
+        (7, TypeError, r"^qid: expected a sequence with one query id per row of X, got 7$"),
     ],
 )
 def test_bad_ids(qid, error, message):

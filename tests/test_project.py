@@ -25,7 +25,7 @@ SOURCES = ROOT / "fastrank"  # not installed with the package, and absent where 
 # A room may import rooms to its left in this list, and itself; `bounds` never learners.
 LAYERS = [["_core"], ["data", "metrics", "losses"], ["objectives", "bounds"], ["learners"]]
 TOP = ["models", "compat", "experiments", "cli"]
-FOUNDATION = {"_errors", "_progress", "_threads", "_validation", "_version"}
+FOUNDATION = {"_errors", "_lazy", "_progress", "_threads", "_validation", "_version"}
 EXTRAS = {"matplotlib", "pandas", "polars", "pyarrow", "sklearn", "lightgbm", "xgboost", "torch", "dask", "hypothesis"}
 
 

@@ -158,3 +158,32 @@ def test_errors_are_sentences():
         QueryScaler().fit_transform(X)
     with pytest.raises(ValueError, match="X: expected 2 features, as in fit, got 3"):
         QueryScaler().fit(X).transform(np.ones((3, 3)), group=[3])
+
+
+@pytest.mark.parametrize("scope", ["query", "global"])
+def test_sparse_sums_leave_out_missing_values_and_add_in_float64(rng, scope):
+    dense = np.array([[np.nan, 3.0], [2.0, 1.0], [0.0, 4.0]], dtype=np.float32)
+    expected = QueryScaler("sum", scope=scope).fit_transform(dense, group=[3])
+    scaled = QueryScaler("sum", scope=scope).fit_transform(sparse.csr_array(dense), group=[3])
+    np.testing.assert_array_equal(scaled.toarray(), expected)
+    assert scaled.toarray()[1, 0] == 1.0
+    many = np.full((200_000, 1), 0.1, dtype=np.float32)
+    sums = QueryScaler("sum", scope="global").fit(sparse.csr_array(many)).divisor_
+    np.testing.assert_allclose(sums, [np.float64(np.float32(0.1)) * 200_000], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("method", "values"),
+    [
+        ("minmax", [-1e308, 1e308, 0.0]),
+        ("zscore", [1e200, -1e200, 0.0]),
+        ("zscore", [1e-200, -1e-200, 0.0]),
+        ("sum", [1e308, 1e308, 1.0]),
+    ],
+)
+def test_values_beyond_float64_are_refused_not_flattened(method, values):
+    X = np.column_stack([np.arange(3.0), values])
+    with pytest.raises(ValueError, match=f"{method} scale .* over- or underflows in column 1 of query 'b'; rescale"):
+        QueryScaler(method).fit_transform(np.vstack([np.eye(3)[:, :2], X]), qid=list("aaabbb"))
+    with pytest.raises(ValueError, match="in column 1 of the data; rescale that feature"):
+        QueryScaler(method, scope="global").fit(X)

@@ -367,7 +367,7 @@ def test_without_affinity(monkeypatch):
         ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, np.inf),
         ({"cpu/cpu.cfs_quota_us": "300000\n"}, np.inf),
         ({"cpu/cpu.cfs_quota_us": "x", "cpu/cpu.cfs_period_us": "y"}, np.inf),
-        ({"cpu.max": "200000 100000", "cpu/cpu.cfs_quota_us": "1", "cpu/cpu.cfs_period_us": "1"}, 2.0),
+        ({"cpu.max": "200000 100000", "cpu/cpu.cfs_quota_us": "1", "cpu/cpu.cfs_period_us": "1"}, 1.0),
         ({}, np.inf),
     ],
 )
@@ -376,7 +376,23 @@ def test_quotas_of_control_groups(tmp_path, files, expected):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    assert _threads._cgroup_cpus(tmp_path) == expected
+    assert _threads._cgroup_cpus(tmp_path, tmp_path / "no membership") == expected
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_least_quota_of_the_groups_above(tmp_path, version):
+    root = tmp_path / "cgroup"
+    base = root if version == 2 else root / "cpu"
+    for path, quota in (("slice", 300_000), ("slice/job", 150_000), ("slice/job/step", 400_000)):
+        (base / path).mkdir(parents=True)
+        if version == 2:
+            (base / path / "cpu.max").write_text(f"{quota} 100000\n")
+        else:
+            (base / path / "cpu.cfs_quota_us").write_text(f"{quota}\n")
+            (base / path / "cpu.cfs_period_us").write_text("100000\n")
+    membership = tmp_path / "self"
+    membership.write_text("0::/slice/job/step\n" if version == 2 else "7:memory:/x\n4:cpu,cpuacct:/slice/job/step\n")
+    assert _threads._cgroup_cpus(root, membership) == 1.5
 
 
 # ---------------------------------------------------------------- blocks

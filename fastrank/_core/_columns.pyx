@@ -72,11 +72,12 @@ def statistics_into(const real_t[:, ::1] X not None, Py_ssize_t first, Py_ssize_
 
 def offsets_into(int method, const double[:, ::1] statistics not None, const double[::1] mean not None,
                  double[::1] offset not None, double[::1] divisor not None):
-    """Turn statistics about `mean` into the offset and divisor of a scaling method."""
+    """Turn statistics about `mean` into offset and divisor of a method. Returns a column beyond float64, or -1."""
     cdef Py_ssize_t n = mean.shape[0]
-    if n > 0:
-        fr_columns_offsets(method, n, &statistics[0, 0], &statistics[1, 0], &mean[0], &statistics[2, 0],
-                           &statistics[4, 0], &statistics[5, 0], &offset[0], &divisor[0])
+    if n == 0:
+        return -1
+    return fr_columns_offsets(method, n, &statistics[0, 0], &statistics[1, 0], &mean[0], &statistics[2, 0],
+                              &statistics[4, 0], &statistics[5, 0], &offset[0], &divisor[0])
 
 
 def scale_into(const real_t[:, ::1] X not None, Py_ssize_t first, Py_ssize_t last, const double[::1] offset not None,
@@ -96,11 +97,14 @@ def scale_into(const real_t[:, ::1] X not None, Py_ssize_t first, Py_ssize_t las
 def scale_queries_into(const real_t[:, ::1] X not None, const int64_t[::1] qptr not None, Py_ssize_t first,
                        Py_ssize_t last, int method, int level, double[:, ::1] work not None,
                        real_t[:, ::1] out not None):
-    """Scale each of the queries first..last-1 by its own columns; work has N_STATISTICS + 3 rows."""
-    cdef Py_ssize_t q, n_rows, n_columns = X.shape[1]
+    """Scale each of the queries first..last-1 by its own columns; work has N_STATISTICS + 3 rows.
+
+    Returns the first query and column whose values are beyond float64, or (-1, -1).
+    """
+    cdef Py_ssize_t q, n_rows, failed, n_columns = X.shape[1], failed_query = -1, failed_column = -1
     cdef const real_t *x
     if n_columns == 0:
-        return
+        return -1, -1
     cdef double *statistics = &work[0, 0]
     cdef double *mean = &work[6, 0]
     cdef double *offset = &work[7, 0]
@@ -119,9 +123,13 @@ def scale_queries_into(const real_t[:, ::1] X not None, const int64_t[::1] qptr 
             if method == FR_SCALE_ZSCORE:
                 _mean(statistics, n_columns, mean)
                 _sums(x, n_rows, n_columns, mean, level, statistics)
-            fr_columns_offsets(method, n_columns, statistics, statistics + n_columns, mean, statistics + 2 * n_columns,
-                               statistics + 4 * n_columns, statistics + 5 * n_columns, offset, divisor)
+            failed = fr_columns_offsets(method, n_columns, statistics, statistics + n_columns, mean,
+                                        statistics + 2 * n_columns, statistics + 4 * n_columns,
+                                        statistics + 5 * n_columns, offset, divisor)
+            if failed >= 0 and failed_query < 0:
+                failed_query, failed_column = q, failed
             if real_t is float:
                 fr_columns_f32(level).scale(x, n_rows, n_columns, offset, divisor, &out[qptr[q], 0])
             else:
                 fr_columns_f64(level).scale(x, n_rows, n_columns, offset, divisor, &out[qptr[q], 0])
+    return failed_query, failed_column

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 from collections.abc import Sequence
 
 from fastrank._version import __version__
-from fastrank.cli import convert, demo, info
 
-_COMMANDS = {"info": info, "demo": demo, "convert": convert}
+_COMMANDS = ("info", "demo", "convert")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -18,7 +18,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="fastrank", description="Fast, exactly defined ranking.")
     parser.add_argument("--version", action="version", version=f"fastrank {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, module in _COMMANDS.items():
+    for name in _COMMANDS:
+        module = importlib.import_module(f"fastrank.cli.{name}")
         summary = (module.__doc__ or "").strip().splitlines()[0]
         command = commands.add_parser(name, help=summary, description=summary)
         module.add_arguments(command)
@@ -28,8 +29,9 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 when it did what was asked, 2 for wrong usage or input, 130 when interrupted."""
-    parsed = build_parser().parse_args(arguments)
     try:
+        # The commands are imported here: what a wrong FASTRANK_CPU makes of that is a sentence too.
+        parsed = build_parser().parse_args(arguments)
         parsed.run(parsed)
         sys.stdout.flush()
     except BrokenPipeError:

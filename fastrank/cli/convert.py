@@ -35,6 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Convert, with a progress bar on a terminal."""
     source, destination = arguments.source, arguments.destination
+    if destination.resolve() == source.resolve():
+        raise ValueError(f"expected a destination other than the source, got {source} for both")
+    if not destination.parent.is_dir():
+        raise FileNotFoundError(
+            f"expected a folder to write to, got {destination.parent}, which is none; make it first"
+        )
     if destination.exists() and not arguments.overwrite:
         raise FileExistsError(f"expected a new destination, got {destination}, which exists; pass --overwrite")
     if not source.exists():

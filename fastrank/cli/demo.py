@@ -17,6 +17,7 @@ import numpy as np
 
 from fastrank._progress import Progress
 from fastrank._threads import available_cpus
+from fastrank._validation import check_count
 from fastrank.data import RankingDataset, SeparableStream, load_letor, make_mslr_like, save_letor
 
 T = TypeVar("T")
@@ -30,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print what is made and what it costs."""
+    check_count(arguments.queries, name="--queries")
+    check_count(arguments.seed, name="--seed", least=0)
     stream = SeparableStream(random_state=arguments.seed)
     queries = list(islice(stream, arguments.queries))
     X, y = np.concatenate([query.X for query in queries]), np.concatenate([query.y for query in queries])

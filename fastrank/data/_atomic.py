@@ -3,64 +3,89 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary file beside `path` that takes its place when the block ends without an error."""
-    target = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    os.close(handle)
-    part = Path(name)
+    """Give a temporary file beside `path` that takes its place when the block ends without an error.
+
+    A link is followed: the file it names is replaced. A device or pipe cannot be replaced and is given as it is.
+    """
+    target = _resolved(path)
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    part = _beside(target, "part")
     try:
         yield part
         _sync(part)
-        part.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner can read
         part.replace(target)
+        _sync(target.parent)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
 
 
 @contextmanager
-def atomic_folder(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Path]:
-    """Give a temporary folder beside `path` that takes its place when the block ends without an error."""
-    target = Path(path)
-    if target.exists() and not overwrite:
-        raise FileExistsError(f"path: expected a new folder, got {target}, which exists; pass overwrite=True")
-    part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
-    old: Path | None = None
+def atomic_folder(path: str | os.PathLike[str], *, may_replace: Callable[[Path], bool]) -> Iterator[Path]:
+    """Give a temporary folder beside `path` that takes its place when the block ends without an error.
+
+    What is at `path` is replaced only where `may_replace` says so, and asked again at the end: it may have appeared
+    meanwhile.
+    """
+    target = _resolved(path)
+    _check_place(target, may_replace)
+    part = _beside(target, "part")
+    part.mkdir()
+    old = _beside(target, "old")
     try:
         yield part
         for file in part.iterdir():
             _sync(file)
-        part.chmod(0o777 & ~_umask())
+        _sync(part)
+        _check_place(target, may_replace)
+        # A folder cannot be replaced in one step: the old one steps aside, and back if the new one cannot move in.
         if target.exists():
-            # A folder cannot be replaced in one step: the old one steps aside, and back if the new one cannot move in.
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent)) / target.name
             target.rename(old)
         part.rename(target)
+        _sync(target.parent)
     except BaseException:
-        if old is not None and not target.exists():
+        if old.exists() and not target.exists():
             old.rename(target)
         shutil.rmtree(part, ignore_errors=True)
         raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _resolved(path: str | os.PathLike[str]) -> Path:
+    target = Path(path).resolve()
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"path: expected a folder to write to, got {target.parent}: nothing there; make it first"
+        )
+    return target
+
+
+def _check_place(target: Path, may_replace: Callable[[Path], bool]) -> None:
+    if target.exists() and not may_replace(target):
+        raise FileExistsError(
+            f"path: expected a new folder, or overwrite=True and a binary cache to replace, got {target}, which exists"
+        )
+
+
+def _beside(target: Path, ending: str) -> Path:
+    """A new name in the same folder, so that a rename stays on one file system. Not mkstemp: it ignores the umask."""
+    return target.with_name(f".{target.name}.{secrets.token_hex(6)}.{ending}")
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
     finally:
-        if old is not None:
-            shutil.rmtree(old.parent, ignore_errors=True)
-
-
-def _sync(file: Path) -> None:
-    with file.open("rb") as stream:
-        os.fsync(stream.fileno())
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        os.close(handle)

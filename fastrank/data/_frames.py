@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 def is_frame(X: Any) -> bool:
     """Tell whether X has named columns to choose from."""
-    return hasattr(X, "column_names") or (hasattr(X, "columns") and hasattr(X, "to_numpy"))
+    return hasattr(X, "column_names") or (hasattr(X, "to_numpy") and hasattr(X, "columns"))
 
 
 def _columns(frame: Any) -> dict[str, Any]:
@@ -27,7 +27,18 @@ def _columns(frame: Any) -> dict[str, Any]:
     return columns
 
 
-def take_column(frame: Any, name: str, argument: str) -> NDArray[Any]:
+def split_frame(frame: Any, **arguments: Any) -> tuple[NDArray[Any], list[str], dict[str, Any]]:
+    """Take the columns that arguments name out of the frame.
+
+    Returns the other columns as a matrix, their names, and the arguments with names replaced by columns.
+    """
+    names = {argument: value for argument, value in arguments.items() if isinstance(value, str)}
+    columns = {argument: _take_column(frame, name, argument) for argument, name in names.items()}
+    X, features = _feature_matrix(frame, set(names.values()))
+    return X, features, {**arguments, **columns}
+
+
+def _take_column(frame: Any, name: str, argument: str) -> NDArray[Any]:
     """One column as an array; `argument` is the parameter that named it."""
     columns = _columns(frame)
     if name not in columns:
@@ -36,7 +47,7 @@ def take_column(frame: Any, name: str, argument: str) -> NDArray[Any]:
     return np.asarray(frame[columns[name]])
 
 
-def feature_matrix(frame: Any, without: set[str]) -> tuple[NDArray[Any], list[str]]:
+def _feature_matrix(frame: Any, without: set[str]) -> tuple[NDArray[Any], list[str]]:
     """The columns that are not in `without`, side by side, and their names.
 
     float32 when all of them are float32, else float64. One copy: frames are stored by column.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,8 +125,8 @@ def _offsets(sizes: NDArray[Any]) -> NDArray[np.int64]:
 
 def _id_array(qid: ArrayLike, n_rows: int) -> NDArray[Any]:
     """One id per row. Lists of tuples and other mixtures become object arrays rather than matrices."""
-    if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
-        raise TypeError(f"qid: expected one query id per row of X, got {qid!r}")
+    if isinstance(qid, (str, bytes, Set, Mapping)) or not hasattr(qid, "__len__"):
+        raise TypeError(f"qid: expected a sequence with one query id per row of X, got {qid!r}")
     ids = from_sequence(qid)
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids[:, 0]
@@ -146,10 +147,11 @@ def from_sequence(ids: Any) -> NDArray[Any]:
     values = list(ids)
     if not values:
         return np.zeros(0, dtype=np.int64)
-    if {type(value) for value in values} in ({int}, {str}, {bytes}):
+    if {type(value) for value in values} in ({int}, {str}, {bytes}, {float}, {bool}):
         array = np.array(values)
         # NumPy rounds [-1, 2**63] to floats and cuts trailing NULs off strings
-        if array.dtype.kind != "f" and array.tolist() == values:
+        again = array.tolist()
+        if type(again[0]) is type(values[0]) and again == values:
             return array
     array = np.empty(len(values), dtype=object)
     array[:] = values

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from fastrank._lazy import lazy
 from fastrank._threads import resolve_n_jobs
 from fastrank._validation import Matrix, check_grades, check_matrix, check_weights, plural
 from fastrank.data import _frames
@@ -63,8 +63,9 @@ class RankingDataset:
         Offsets: query q has rows qptr[q] to qptr[q + 1] - 1.
     feature_names : sequence of str, optional
     docid : sequence, optional
-        A document id per row. Strings are kept as a `StringColumn`, other ids as an array.
-    sample_weight : array-like of shape (n_rows,), optional
+        A document id per row, or the frame column that holds them. Strings are kept as a `StringColumn`, other ids as
+        an array.
+    sample_weight : array-like of shape (n_rows,), or str, optional
     query_weight : array-like of shape (n_queries,) or mapping from qid, optional
         Aligned with `dataset.qid`.
     allow_nan : bool, default=False
@@ -117,17 +118,14 @@ class RankingDataset:
     ) -> None:
         n_threads = resolve_n_jobs(n_jobs)
         if _frames.is_frame(X):
-            frame, used = X, set()
-            if isinstance(y, str):
-                used.add(y)
-                y = _frames.take_column(frame, y, "y")
-            if isinstance(qid, str):
-                used.add(qid)
-                qid = _frames.take_column(frame, qid, "qid")
-            X, names = _frames.feature_matrix(frame, used)
+            X, names, taken = _frames.split_frame(X, y=y, qid=qid, docid=docid, sample_weight=sample_weight)
+            y, qid, docid, sample_weight = taken["y"], taken["qid"], taken["docid"], taken["sample_weight"]
             feature_names = names if feature_names is None else feature_names
         elif isinstance(y, str) or isinstance(qid, str):
-            raise TypeError("y, qid: expected arrays, got a column name, which needs X to be a data frame")
+            raise TypeError(
+                "y, qid: expected arrays, got a column name, which needs X to be a data frame; "
+                + ("call X.collect() first" if hasattr(X, "collect") else f"X is a {type(X).__name__}")
+            )
         self._X = check_matrix(X, allow_nan=allow_nan, n_threads=n_threads)
         n_rows, n_features = self._X.shape
         self._y = check_grades(y, n_rows)
@@ -201,17 +199,17 @@ class RankingDataset:
 
     # The same grouped by query, for the kernels.
 
-    @cached_property
+    @lazy
     def grouped_X(self) -> Matrix:
         """Features with the rows of each query adjacent: X itself where they are, else a copy made once."""
         return self._X if self.order is None else _take_rows(self._X, self.order)
 
-    @cached_property
+    @lazy
     def grouped_y(self) -> NDArray[Any]:
         """Grades with the rows of each query adjacent."""
         return self.to_grouped(self._y)
 
-    @cached_property
+    @lazy
     def plan(self) -> QueryPlan:
         """What depends on the grades alone: documents by grade, gains, ideal DCG, SLAM weights. Built once."""
         return QueryPlan(self.grouped_y, self.qptr, self._n_threads)
@@ -268,7 +266,7 @@ class RankingDataset:
         except KeyError:
             raise KeyError(f"qid: expected one of the {plural(self.n_queries, 'query')}, got {qid!r}") from None
 
-    @cached_property
+    @lazy
     def _positions(self) -> dict[Hashable, int]:
         return {qid: position for position, qid in enumerate(id_list(self.qid))}
 
@@ -324,7 +322,7 @@ class RankingDataset:
         matrix = check_matrix(X, allow_nan=self.allow_nan, n_threads=self._n_threads)
         if matrix.shape[0] != self.n_rows:
             raise ValueError(f"X: expected {plural(self.n_rows, 'row')}, one per document, got {matrix.shape[0]:,}")
-        return RankingDataset._trusted(
+        other = RankingDataset._trusted(
             matrix,
             self._y,
             Grouping(self.qid, self.qptr, self.order),
@@ -335,6 +333,9 @@ class RankingDataset:
             allow_nan=self.allow_nan,
             n_threads=self._n_threads,
         )
+        if "plan" in self.__dict__:  # the grades are the same
+            other.__dict__["plan"] = self.plan
+        return other
 
     @classmethod
     def concatenate(
@@ -383,7 +384,8 @@ class RankingDataset:
             )
         X: Any
         if any(sparse.issparse(dataset.X) for dataset in datasets):
-            X = sparse.vstack([sparse.csr_array(dataset.X) for dataset in datasets], format="csr")
+            # csr_array again: SciPy before 1.12 gives a matrix
+            X = sparse.csr_array(sparse.vstack([sparse.csr_array(dataset.X) for dataset in datasets]))
         else:
             X = np.concatenate([np.asarray(dataset.X) for dataset in datasets])
         grades = np.concatenate([dataset.y for dataset in datasets])
@@ -466,9 +468,11 @@ def _group(n_rows: int, qid: Any, group: ArrayLike | None, qptr: ArrayLike | Non
 def _check_docid(docid: Sequence[Any] | DocIds | None, n_rows: int) -> DocIds | None:
     if docid is None:
         return None
+    if not isinstance(docid, Sized):
+        raise TypeError(f"docid: expected a sequence of document ids (one per row of X), got {docid!r}")
     if isinstance(docid, (str, bytes)) or len(docid) != n_rows:
         got = repr(docid) if isinstance(docid, (str, bytes)) else f"{len(docid):,}"
-        raise ValueError(f"docid: expected {n_rows:,} document ids (one per row of X), got {got}")
+        raise ValueError(f"docid: expected {n_rows:,} document ids (one per row of X), got {got}; pass them all")
     if isinstance(docid, StringColumn):
         return docid
     if hasattr(docid, "__array__"):
@@ -485,7 +489,7 @@ def _check_docid(docid: Sequence[Any] | DocIds | None, n_rows: int) -> DocIds | 
 def _check_names(names: Sequence[str] | None, n_features: int) -> list[str] | None:
     if names is None:
         return None
-    if isinstance(names, str):
+    if isinstance(names, str) or not isinstance(names, Iterable):
         raise TypeError(f"feature_names: expected a list of names (one per column of X), got {names!r}")
     names = [str(name) for name in names]
     if len(names) != n_features:

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from fastrank._errors import DataFormatError
 from fastrank._validation import check_count, check_random_state, plural
 from fastrank.data._grouping import group_by_qid
 from fastrank.data.dataset import RankingDataset
 from fastrank.data.letor import load_letor
+from fastrank.data.letor.list_lengths import SIDE_FILE_ENDINGS
 
 
 class Fold(NamedTuple):
@@ -35,23 +37,20 @@ class QueryKFold:
     Parameters
     ----------
     n_splits : int, default=5
-    shuffle : bool, default=True
-        Draw the folds at random; otherwise they are consecutive queries in order of first appearance.
     random_state : int or numpy Generator, optional
-        Required to shuffle: results should not depend on a seed nobody chose.
+        Draw the folds at random with this seed; without it they are consecutive queries in order of first appearance.
 
     Examples
     --------
-    >>> folds = QueryKFold(2, shuffle=False)
+    >>> folds = QueryKFold(2)
     >>> [test.tolist() for _, test in folds.split([[0], [1], [2], [3]], groups=["a", "b", "a", "c"])]
     [[0, 1, 2], [3]]
     """
 
-    def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = None) -> None:
+    def __init__(self, n_splits: int = 5, *, random_state: Any = None) -> None:
         self.n_splits = check_count(n_splits, name="n_splits", least=2)
-        if shuffle and random_state is None:
-            raise ValueError("random_state: expected a seed to shuffle with, got None; pass one, or shuffle=False")
-        self.shuffle = shuffle
+        if random_state is not None:
+            check_random_state(random_state)
         self.random_state = random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
@@ -76,7 +75,9 @@ class QueryKFold:
         if n_queries < self.n_splits:
             raise ValueError(f"n_splits: expected at most {plural(n_queries, 'query')}, got {self.n_splits}")
         queries = np.arange(n_queries)
-        drawn = check_random_state(self.random_state).permutation(n_queries) if self.shuffle else queries
+        drawn = queries
+        if self.random_state is not None:
+            drawn = check_random_state(self.random_state).permutation(n_queries)
         for test in np.array_split(drawn, self.n_splits):
             is_test = np.zeros(n_queries, dtype=bool)
             is_test[test] = True
@@ -135,6 +136,7 @@ def load_letor_folds(root: str | os.PathLike[str], **options: Any) -> Iterator[F
     Yields
     ------
     Fold
+        Three data sets with the same number of features: the largest of the three, unless `n_features` is given.
     """
     folders = sorted(
         (entry for entry in Path(root).iterdir() if entry.is_dir() and entry.name[:4].lower() == "fold"),
@@ -144,15 +146,28 @@ def load_letor_folds(root: str | os.PathLike[str], **options: Any) -> Iterator[F
         raise DataFormatError("expected folders Fold1, Fold2, ..., got none", path=root)
     # Found before anything is read, so that a missing file does not cost a wait.
     files = [{role: _fold_file(folder, role) for role in _ROLES} for folder in folders]
-    return (
-        Fold(folder.name, *(load_letor(paths[role], **options) for role in _ROLES))
-        for folder, paths in zip(folders, files, strict=True)
-    )
+    return (_load_fold(folder.name, paths, options) for folder, paths in zip(folders, files, strict=True))
+
+
+def _load_fold(name: str, paths: dict[str, Path], options: dict[str, Any]) -> Fold:
+    parts = [load_letor(paths[role], **options) for role in _ROLES]
+    # A feature that is 0 in all of a file may not be written at all; the columns must agree all the same.
+    width = max(part.n_features for part in parts)
+    return Fold(name, *(part if part.n_features == width else _widened(part, width) for part in parts))
+
+
+def _widened(dataset: RankingDataset, n_features: int) -> RankingDataset:
+    X = dataset.X
+    if not isinstance(X, np.ndarray):
+        wide = sparse.csr_array((X.data, X.indices, X.indptr), shape=(dataset.n_rows, n_features))
+        return dataset.with_X(wide)
+    return dataset.with_X(np.pad(X, ((0, 0), (0, n_features - dataset.n_features))))
 
 
 def _fold_file(folder: Path, role: str) -> Path:
     for entry in sorted(folder.iterdir()):
-        if entry.name.lower().split(".")[0] in _ROLES[role]:
+        is_text = entry.is_file() and entry.suffix not in SIDE_FILE_ENDINGS
+        if is_text and entry.name.lower().split(".")[0] in _ROLES[role]:
             return entry
     raise DataFormatError(f"expected a {role} file ({', '.join(_ROLES[role])}), got none", path=folder)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastrank._core import _plan
+from fastrank._lazy import lazy
 from fastrank._threads import query_blocks, run_blocks
 from fastrank._validation import check_count
 
@@ -118,12 +118,12 @@ class QueryPlan:
         self.level_ptr = np.concatenate(([0], np.cumsum(np.bincount(query[ends], minlength=len(self.qptr) - 1))))
         self.level_ptr = self.level_ptr.astype(np.int64)
 
-    @cached_property
+    @lazy
     def gains(self) -> NDArray[np.float64]:
         """Gain 2^grade - 1 of each row, shape (n_rows,)."""
         return _frozen(self.level_gain[self._level])
 
-    @cached_property
+    @lazy
     def discounts(self) -> NDArray[np.float64]:
         """1 / log2(1 + rank) for ranks 1, 2, ... up to the longest list; the same bits on every machine."""
         sizes = np.diff(self.qptr)
@@ -131,7 +131,7 @@ class QueryPlan:
         _plan.discounts_into(table)
         return _frozen(table)
 
-    @cached_property
+    @lazy
     def n_relevant(self) -> NDArray[np.int64]:
         """Documents with a grade above zero, per query."""
         seen = np.concatenate(([0], np.cumsum(self.grades[self._level] > 0)))

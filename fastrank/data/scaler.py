@@ -156,15 +156,16 @@ class QueryScaler:
         n_columns = X.shape[1]
         offset, divisor = np.zeros(n_columns), np.ones(n_columns)
         if not isinstance(X, np.ndarray):
-            sums = np.asarray(abs(X).sum(axis=0)).reshape(-1)
-            return offset, np.where(sums > 0, sums, 1.0).astype(np.float64)
+            return offset, _cell_sums(X.data, X.indices, n_columns)
         mean = np.zeros(n_columns)
         statistics = self._statistics(X, mean)
         if self.method == "zscore":
             count = statistics[_columns.COUNT]
             np.divide(statistics[_columns.SUM], count, out=mean, where=count > 0)
             statistics = self._statistics(X, mean)
-        _columns.offsets_into(_columns.SCALE_METHODS[self.method], statistics, mean, offset, divisor)
+        column = _columns.offsets_into(_columns.SCALE_METHODS[self.method], statistics, mean, offset, divisor)
+        if column >= 0:
+            raise self._beyond_float64(column, "the data")
         return offset, divisor
 
     def _statistics(self, X: NDArray[Any], center: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -200,23 +201,37 @@ class QueryScaler:
             return self._scaled_sparse(dataset)
         out = np.empty_like(X)
 
-        def scale(first: int, last: int) -> None:
+        def scale(first: int, last: int) -> tuple[int, int]:
             work = np.empty((_WORK_ROWS, X.shape[1]))
             method = _columns.SCALE_METHODS[self.method]
-            _columns.scale_queries_into(X, dataset.qptr, first, last, method, _cpu.LEVEL, work, out)
+            return _columns.scale_queries_into(X, dataset.qptr, first, last, method, _cpu.LEVEL, work, out)
 
-        run_blocks(scale, query_blocks(dataset.qptr), self._n_threads)
+        for query, column in run_blocks(scale, query_blocks(dataset.qptr), self._n_threads):
+            if query >= 0:
+                raise self._beyond_float64(column, f"query {dataset.qid[query].item()!r}")
         return dataset.to_rows(out)
+
+    def _beyond_float64(self, column: int, where: str) -> ValueError:
+        return ValueError(
+            f"X: expected values whose {self.method} scale is a positive float64, got a spread that over- or "
+            f"underflows in column {column} of {where}; rescale that feature first"
+        )
 
     def _scaled_sparse(self, dataset: RankingDataset) -> Matrix:
         """Divide each entry by the sum of the entries of its query and feature."""
         X: Any = dataset.X
         query = dataset.to_rows(np.repeat(np.arange(dataset.n_queries), dataset.sizes))
         cell = np.repeat(query, np.diff(X.indptr)) * X.shape[1] + X.indices
-        _, place = np.unique(cell, return_inverse=True)
-        sums = np.bincount(place, weights=np.abs(X.data)).astype(np.float64)
-        sums[sums == 0] = 1.0
+        cells, place = np.unique(cell, return_inverse=True)
+        sums = _cell_sums(X.data, place, len(cells))
         return sparse.csr_array((_divided(X.data, sums[place]), X.indices, X.indptr), shape=X.shape)
+
+
+def _cell_sums(values: NDArray[Any], cell: NDArray[Any], n_cells: int) -> NDArray[np.float64]:
+    """Sum |values| by cell in float64, without NaN; 1 where that is 0."""
+    sums = np.bincount(cell, weights=np.nan_to_num(np.abs(values), nan=0.0), minlength=n_cells).astype(np.float64)
+    sums[sums == 0] = 1.0
+    return sums
 
 
 def _divided(values: NDArray[Any], by: NDArray[np.float64]) -> NDArray[Any]:
