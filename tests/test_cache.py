@@ -231,3 +231,11 @@ def test_ids_of_every_numeric_kind(tmp_path, qid):
     data = fr.RankingDataset([[1.0], [2.0]], [0, 1], qid=qid)
     data.save(tmp_path / "c")
     assert fr.RankingDataset.load(tmp_path / "c").qid.tolist() == qid
+
+
+def test_one_long_id_costs_its_own_bytes(tmp_path):
+    qid = np.array(["x" * 1_000_000, *(f"q{i}" for i in range(2000))], dtype=object)
+    data = fr.RankingDataset(np.zeros((len(qid), 1)), np.zeros(len(qid)), qid=qid)
+    data.save(tmp_path / "c")
+    assert sum(file.stat().st_size for file in (tmp_path / "c").iterdir()) < 2_000_000
+    assert fr.RankingDataset.load(tmp_path / "c").qid.tolist() == qid.tolist()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import itertools
+import lzma
 import os
 import re
+import threading
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,9 +24,11 @@ from scipy import sparse as sp
 
 from fastrank._core import _letor
 from fastrank._errors import DataFormatError
+from fastrank._progress import Progress
 from fastrank.data import _text
 from fastrank.data.dataset import RankingDataset
 from fastrank.data.letor import iter_letor, load_group, load_letor, save_letor
+from fastrank.data.letor.reading import _cut_columns, _Store
 
 JOBS = (1, 2, 3, 8)
 DTYPES = (np.float32, np.float64)
@@ -142,7 +148,7 @@ ADVERSARIAL = {
     "hash glued to grade and qid": b"1 qid:1#x\n2 qid:a#qid:b 1:3\n",
     "hash in the comment": b"1 qid:1 1:2 # a # b #\n1 qid:1 1:2 ## c\n",
     "string qids": b"1 qid:abc 1:2\n0 qid:Abc 1:2\n0 qid:x:y,z 1:3\n",
-    "unicode qids": "1 qid:ключ 1:2\n0 qid:日本 1:2\n0 qid:é\u00a0é 1:2\n0 qid:😀 1:2\n".encode(),
+    "unicode qids": "1 qid:ключ 1:2\n0 qid:日本 1:2\n0 qid:é\u200bé 1:2\n0 qid:😀 1:2\n".encode(),
     "leading zeros make another qid": b"1 qid:007 1:2\n0 qid:7 1:2\n0 qid:7 1:3\n0 qid:07 1:3\n",
     "other writings of integers": b"1 qid:+7 1:2\n0 qid:7 1:2\n0 qid:-0 1:2\n0 qid:0 1:2\n0 qid:7.0 1:2\n",
     "negative qids": b"1 qid:-3 1:2\n0 qid:-3 1:2\n0 qid:3 1:2\n0 qid:-9223372036854775808 1:2\n",
@@ -169,7 +175,7 @@ ADVERSARIAL = {
     "largest float": b"1 qid:1 1:3.4028235e38 2:-3.4028235677973362e38 3:3.4028234663852886e+38\n",
     "sparse indices": b"1 qid:1 3:1 500:2 1999:3\n0 qid:1 2000:1\n",
     "leading zeros of indices": b"1 qid:1 01:1 002:2 0000000000003:3\n",
-    "vertical tab and form feed in ids": b"1 qid:a\x0bb 1:1 # x\x0cy\n",
+    "controls in comments": b"1 qid:a 1:1 # x\x0cy\x0bz\x01\n",
     "long line": b"1 qid:1 " + b" ".join(b"%d:%d" % (i, i % 7) for i in range(1, 3000)) + b"\n0 qid:1 5:1\n",
     "long comment first": b"#" + b"-" * 70_000 + b"\n" + b"# more\n" * 20_000 + b"1 qid:1 1:1 4:2\n0 qid:1 2:1\n",
     "long blank start": b" " * 70_000 + b"1 qid:1 1:1 4:2\n0 qid:1 2:1\n",
@@ -319,15 +325,35 @@ def test_reader_batches_of_comments_alone(tmp_path):
 
 def test_iter_first_lines_decide_the_width(tmp_path):
     path = write(tmp_path, b"1 qid:1 1:5 4:1\n0 qid:2 2:1\n")
-    for sparse in (False, True):
-        assert [query.X.shape for query in iter_letor(path, sparse=sparse)] == [(1, 4), (1, 4)]
+    assert [query.X.shape for query in iter_letor(path)] == [(1, 4), (1, 4)]
     late = write(tmp_path, b"1 qid:1 1:5\n" * 20_000 + b"0 qid:2 9:1\n")
+    with pytest.raises(
+        DataFormatError, match="indices up to 1, as n_features or the first lines say, got '9:1'; pass a"
+    ):
+        list(iter_letor(late))
     for sparse in (False, True):
-        with pytest.raises(
-            DataFormatError, match="indices up to 1, as n_features or the first lines say, got '9:1'; pass a"
-        ):
-            list(iter_letor(late, sparse=sparse))
         assert [query.X.shape for query in iter_letor(late, sparse=sparse, n_features=9)] == [(20_000, 9), (1, 9)]
+
+
+@pytest.mark.parametrize("size", [10, 25, 1 << 16])
+def test_iter_sparse_width_grows_with_the_features_seen(size, tmp_path):
+    data = b"1 qid:1 2:5\n0 qid:1 1:1\n0 qid:2\n1 qid:3 3:1\n0 qid:3 9:1\n0 qid:4 1:2 12:0\n"
+    path = write(tmp_path, data)
+    table = twin.read(data)
+    for n_jobs in (1, 8):
+        with cut_into(size):
+            queries = list(iter_letor(path, sparse=True, n_jobs=n_jobs))
+        assert [query.X.shape for query in queries] == [(2, 2), (1, 2), (2, 9), (1, 9)]
+        rows = iter(table.X)
+        for query in queries:
+            for row in query.X.toarray():
+                assert row.tolist() == next(rows)[: len(row)].tolist()
+
+
+def test_iter_without_qids_names_the_reader_that_takes_lengths(tmp_path):
+    path = write(tmp_path, WITHOUT_QID)
+    mistake_of(lambda: next(iter_letor(path)), path, 1, "or read the file with load_letor, which takes list lengths$")
+    mistake_of(lambda: load_letor(path), path, 1, "or pass list lengths as group=$")
 
 
 def test_iter_reads_as_it_goes_and_closes_the_file(tmp_path):
@@ -389,14 +415,145 @@ def test_reader_missing_choice_that_makes_no_sense(missing, error, message, tmp_
         ({"index_base": 2}, "index_base: expected one of 0, 1, got 2"),
         ({"comments": "some"}, "comments: expected one of None, 'docid', 'all', got 'some'"),
         ({"n_features": -1}, "n_features: expected an integer of at least 0, got -1"),
+        ({"n_features": 2**62}, r"n_features: expected at most 2,147,483,647 \(2\^31 - 1\), got 4,611"),
         ({"n_jobs": 0}, "n_jobs: expected"),
+        ({"sparse": "no"}, "sparse: expected True or False, got 'no'"),
     ],
 )
 def test_reader_options_that_make_no_sense(options, message, tmp_path):
     path = write(tmp_path, b"1 qid:1 1:1\n")
     for read in (load_letor, iter_letor):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises((ValueError, TypeError), match=message):
             read(path, **options)
+
+
+# Arrays that grow.
+
+
+def test_reader_long_lines_behind_many_short_ones(tmp_path):
+    """The first lines let expect millions of rows of 700 features; that much is neither there nor needed."""
+    full = b"1 qid:2 " + b" ".join(b"%d:1" % i for i in range(1, 701)) + b"\n"
+    path = write(tmp_path, b"0 qid:1 700:1\n" * 200_000 + full * 20_000)
+    reserve, refused = np.empty, []
+
+    def modest(shape: Any, *args: Any, **options: Any) -> Any:
+        if isinstance(shape, tuple) and shape[0] > 8 * 220_000:
+            refused.append(shape)
+            raise MemoryError
+        return reserve(shape, *args, **options)
+
+    with mock.patch.object(np, "empty", modest):
+        data = load_letor(path, n_jobs=2)
+    assert refused
+    assert data.X.shape == (220_000, 700)
+    assert data.X.sum(dtype=np.float64) == 200_000 + 700 * 20_000
+
+
+@pytest.mark.parametrize("least_failing", [5000, 3100, 2990])
+def test_reader_makes_do_with_the_memory_there_is(least_failing, rng, tmp_path):
+    """Larger reservations fail; the rows that are there fit, and fit only without slack in the last case."""
+    data = large_file(3000, rng, late_width=13)
+    path = write(tmp_path, data)
+    empty = np.empty
+
+    def tight(shape: Any, *args: Any, **options: Any) -> Any:
+        if isinstance(shape, tuple) and shape[0] >= least_failing:
+            raise MemoryError
+        return empty(shape, *args, **options)
+
+    with cut_into(2000, 4000), mock.patch.object(np, "empty", tight):
+        result = outcome(load_letor, path)
+    if least_failing > 3000:
+        assert_same(result, twin.read(data, dtype=np.float32))
+    else:
+        found = re.search(
+            r"dense matrix that fits in memory, got ([0-9,]+) rows of 13 features up to here", str(result)
+        )
+        assert 2990 <= int(found[1].replace(",", "")) <= 3000
+
+
+def test_reader_width_that_no_memory_holds(tmp_path):
+    path = write(tmp_path, b"1 qid:1 1:1\n" * 100)
+    for read in (load_letor, lambda path, **options: next(iter_letor(path, **options))):
+        with pytest.raises(DataFormatError, match="dense matrix that fits in memory, got 100 rows of [0-9,]+ features"):
+            read(path, n_features=2**31 - 1)
+
+
+@pytest.mark.parametrize("index_base", [0, 1])
+def test_reader_width_that_grows_all_along_costs_few_copies(index_base, tmp_path):
+    data = b"".join(b"1 qid:1 1:2 %d:%d\n" % (i, i) for i in range(2, 600))
+    path = write(tmp_path, data)
+    with cut_into(20), mock.patch.object(_Store, "widen", autospec=True, side_effect=_Store.widen) as widen:
+        assert_same(load_letor(path, index_base=index_base), twin.read(data, dtype=np.float32, index_base=index_base))
+    assert 5 < widen.call_count < 30
+
+
+def test_cut_columns_in_many_steps(rng):
+    X = rng.standard_normal((3000, 1000)).astype(np.float32)
+    for width in (0, 1, 999, 1000):
+        cut = X.copy()
+        _cut_columns(cut, width)
+        assert np.array_equal(cut.reshape(-1)[: 3000 * width].reshape(3000, width), X[:, :width])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 7, 8, 31, 32, 1000])
+def test_reader_text_in_memory_is_bounded(n_jobs, tmp_path):
+    path = write(tmp_path, b"")
+    os.truncate(path, 1 << 30)
+    with _text.TextReader(path, n_jobs) as reader:
+        size = sum(len(buffer) for buffer in reader._buffers)
+    assert size <= (max(4, min(n_jobs, 32)) << 20) + 1000
+
+
+# Pipes.
+
+
+@contextmanager
+def pipe_with(folder: Path, data: bytes, piece: int):
+    """A named pipe into which a thread writes."""
+    path = folder / "pipe"
+    os.mkfifo(path)
+
+    def feed() -> None:
+        with suppress(BrokenPipeError), path.open("wb", buffering=0) as pipe:
+            for start in range(0, len(data), piece):
+                pipe.write(data[start : start + piece])
+
+    writer = threading.Thread(target=feed)
+    writer.start()
+    yield path
+    writer.join()
+    path.unlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("piece", [1, 1000, 1 << 20])
+def test_reader_pipe_gives_what_a_file_gives(pack, piece, rng, tmp_path):
+    data = large_file(60 if piece == 1 else 2000, rng, late_width=12)
+    table = twin.read(data, dtype=np.float32)
+    for sparse, block in itertools.product((False, True), (700, 1 << 18)):
+        with cut_into(block), pipe_with(tmp_path, pack(data), piece) as path:
+            assert_same(load_letor(path, sparse=sparse, n_jobs=2), table)
+        with cut_into(block), pipe_with(tmp_path, pack(data), piece) as path:
+            assert_same_queries(path, table, sparse=sparse, n_features=12)
+    with pipe_with(tmp_path, pack(b"3\n4\n"), piece) as path:
+        assert load_group(path).tolist() == [3, 4]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("data", [b"", b"1", b"\x1f"])
+def test_reader_pipe_of_a_byte_or_none(data, tmp_path):
+    with pipe_with(tmp_path, data, 1) as path, pytest.raises(DataFormatError, match="expected"):
+        load_letor(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_reader_pipe_shows_no_fraction(tmp_path):
+    bar = mock.MagicMock(spec=Progress)
+    with cut_into(50), pipe_with(tmp_path, GOOD * 40, 1000) as path:
+        load_letor(path, progress=bar)
+    assert [call.args for call in bar.update.call_args_list] in ([], [(1.0,)])
 
 
 # gzip.
@@ -568,15 +725,15 @@ MISTAKES = [
     ("bad_grade", b"1qid:1 1:1", {}, "to start with a grade .*, got '1qid:1'"),
     ("bad_grade", b"\x00 qid:1", {}, r"to start with a grade .*, got '\\x00'"),
     ("bad_grade", b"\xef\xbb\xbf1 qid:1", {}, r"to start with a grade .*, got '\\xef\\xbb\\xbf1'"),
-    ("bad_grade", b"1,0 qid:1", {}, "to start with a grade .*, got '1,0'"),
-    ("bad_grade", b"y" * 500, {}, "got 'y{60}'\\.\\.\\.$"),
+    ("bad_grade", b"1,0 qid:1", {}, "to start with a grade .*, got '1,0'; put '#' before lines that are not documents"),
+    ("bad_grade", b"y" * 500, {}, "got 'y{60}'\\.\\.\\.; put"),
     ("negative_grade", b"-1 qid:1 1:1", {}, "a grade of 0 .* or above, got '-1'; shift the grades, or drop"),
     ("negative_grade", b"-1e-300 qid:1 1:1", {}, "a grade of 0 .* or above, got '-1e-300'"),
     ("infinite_grade", b"nan qid:1 1:1", {}, "a finite grade, got 'nan'; drop lines"),
     ("infinite_grade", b"-inf qid:1 1:1", {}, "a finite grade, got '-inf'"),
     ("infinite_grade", b"NULL qid:1 1:1", {"missing": "nan"}, "a finite grade, got 'NULL'"),
     ("infinite_grade", b"1e400 qid:1 1:1", {}, "a finite grade, got '1e400'"),
-    ("no_qid", b"1 1:1", {}, "qid:ID behind the grade, got '1:1'; add the query ids, or pass list lengths as group="),
+    ("no_qid", b"1 1:1", {}, "qid:ID behind the grade, got '1:1'; add the query ids, or .* list lengths"),
     ("no_qid", b"1", {}, "qid:ID behind the grade, got the end of the line"),
     ("no_qid", b"1 # docid = 3", {}, "qid:ID behind the grade, got the end of the line"),
     ("no_qid", b"1 QID:1 1:1", {}, "qid:ID behind the grade, got 'QID:1'"),
@@ -596,6 +753,13 @@ MISTAKES = [
     ("not_utf8", b"1 qid:a\x00 1:1", {}, r"in UTF-8 without NUL bytes, got 'a\\x00'"),
     ("not_utf8", b"1 qid:1 1:1 # docid = \x80", {}, r"in UTF-8 .*, got '\\x80'.* pass comments=None if only"),
     ("not_utf8", b"1 qid:1 1:1 # a\x00b", {}, "without NUL bytes"),
+    ("bad_qid", b"1 qid:a\x0bb 1:1", {}, r"an id without white space .* behind 'qid:', got 'a\\x0bb'; write spaces"),
+    ("bad_qid", b"1 qid:\x0c 1:1", {}, "an id without white space and control characters"),
+    ("bad_qid", b"1 qid:a\x01 1:1", {}, "an id without white space and control characters"),
+    ("bad_qid", b"1 qid:\x7f 1:1", {}, "an id without white space and control characters"),
+    ("bad_qid", b"1 qid:1\xc2\xa01:2", {}, r"an id without white space .*, got '1\\xc2\\xa01:2'; write spaces"),
+    ("bad_qid", "1 qid:a\u3000 1:x".encode(), {}, "an id without white space and control characters"),
+    ("bad_qid", "1 qid:a\u0085 1:1".encode(), {}, "an id without white space and control characters"),
     ("late_qid", b"1 qid:1 qid:1 1:1", {}, "index:value, got 'qid:1'; the qid stands once, directly behind the grade"),
     ("late_qid", b"1 qid:1 1:1 qid:2", {}, "index:value, got 'qid:2'; the qid stands once"),
     ("bad_token", b"1 qid:1 x:1", {}, "index:value with an integer index, got 'x:1'"),
@@ -751,11 +915,37 @@ def test_mistake_no_such_file_and_folder(tmp_path):
     for read in (load_letor, load_group, lambda path: next(iter_letor(path))):
         with pytest.raises(FileNotFoundError, match="absent"):
             read(tmp_path / "absent")
-        with pytest.raises(IsADirectoryError, match=re.escape(str(tmp_path))):
+        with pytest.raises(DataFormatError, match="expected a text file, got a folder; pass the path of one of its"):
             read(tmp_path)
     path = write(tmp_path, WITHOUT_QID)
     with pytest.raises(FileNotFoundError, match="absent"):
         load_letor(path, group=tmp_path / "absent")
+
+
+def test_mistake_folder_of_a_binary_cache(rng, tmp_path):
+    a_dataset(rng).save(tmp_path / "cache")
+    for read in (load_letor, lambda path: next(iter_letor(path))):
+        with pytest.raises(DataFormatError, match=r"got a folder; .* or open a binary cache with RankingDataset\.load"):
+            read(tmp_path / "cache")
+
+
+@pytest.mark.parametrize(
+    ("data", "mend"),
+    [
+        (b"\xef\xbb\xbf" + ADVERSARIAL["plain"], "save the file without a byte order mark"),
+        (ADVERSARIAL["plain"].decode().encode("utf-16"), "convert the file from UTF-16 to UTF-8"),
+        (b"\xfe\xff" + ADVERSARIAL["plain"].decode().encode("utf-16-be"), "convert the file from UTF-16 to UTF-8"),
+        (bz2.compress(ADVERSARIAL["plain"]), "which bzip2 packed; only gzip"),
+        (lzma.compress(ADVERSARIAL["plain"]), "which xz packed; only gzip"),
+        (b"\x28\xb5\x2f\xfd\x24\x0c\x61", "which zstd packed; only gzip"),
+        (b"PK\x03\x04\x14\x00", "unpack the zip archive; only gzip"),
+    ],
+)
+def test_mistake_file_of_another_kind(data, mend, tmp_path):
+    path = write(tmp_path, data)
+    mistake_of(lambda: load_letor(path), path, 1, f"a grade .*, got .*; .*{mend}")
+    path = write(tmp_path, GOOD + data)
+    mistake_of(lambda: load_letor(path), path, 2, "a grade .*; put '#' before lines")
 
 
 def test_mistake_line_of_100_megabytes(tmp_path):
@@ -790,7 +980,8 @@ def test_mistake_before_a_damaged_batch_is_reported(n_jobs, tmp_path):
 def test_mistake_index_that_no_memory_holds(tmp_path):
     path = write(tmp_path, b"1 qid:1 1:1\n" * 100_000 + b"1 qid:1 2147483646:1\n")
     with pytest.raises(
-        DataFormatError, match=r"dense matrix that fits in memory, got .* of 2,147,483,646 features; pass sparse"
+        DataFormatError,
+        match=r"dense matrix that fits in memory, got .* of 2,147,483,646 features up to here; pass sparse",
     ):
         load_letor(path)
     assert load_letor(path, sparse=True).X.shape == (100_001, 2_147_483_646)
@@ -858,6 +1049,23 @@ def test_fuzz_any_bytes(folder, data):
     path = write(folder, data.removeprefix(b"\x1f\x8b"))
     with cut_into(16, 64):
         check(path, jobs=(2,), dtypes=(np.float32,), n_features=20)
+
+
+# Long ids.
+
+
+def test_reader_one_very_long_qid_among_many(tmp_path):
+    ids = [f"q{i}" for i in range(20_000)]
+    ids[7] = "x" * 1_000_000
+    path = write(tmp_path, "".join(f"1 qid:{one} 1:1\n0 qid:{one} 1:2\n" for one in ids).encode())
+    data = load_letor(path)
+    assert data.qid.dtype == object
+    assert data.qid.tolist() == ids
+    path = write(tmp_path, path.read_bytes() + b"1 qid:q3 1:3\n")
+    data = load_letor(path)
+    assert data.qid.tolist() == ids
+    assert data.sizes[3] == 3
+    assert load_letor(write(tmp_path, ADVERSARIAL["qid of many digits"])).qid.dtype.kind == "U"
 
 
 # Writing.
@@ -972,7 +1180,30 @@ def test_save_same_data_same_bytes(rng, tmp_path):
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
 
 
-@pytest.mark.parametrize("text", ["a b", "a#b", "a\tb", "a\nb", "a\0b", "\u2003"])
+def test_save_what_the_format_cannot_hold(tmp_path):
+    data = RankingDataset(np.ones((3, 1)), [1, 0, 1], group=[2, 0, 1, 0])
+    with pytest.raises(
+        ValueError, match=r"every query, got 2 queries without, the first is query 1; .*sizes > 0\], or"
+    ):
+        save_letor(data, tmp_path / "out.txt")
+    save_letor(data[data.sizes > 0], tmp_path / "out.txt")
+    assert load_letor(tmp_path / "out.txt").sizes.tolist() == [2, 1]
+    (tmp_path / "out.txt").unlink()
+    with pytest.raises(ValueError, match=r"dataset: expected at least one row, got none, .*; save the"):
+        save_letor(RankingDataset(np.ones((0, 1)), [], qid=[]), tmp_path / "out.txt")
+    entry = sp.csr_array(([1.0], ([0], [2**31 - 3])), shape=(1, 2**31 - 2))
+    save_letor(RankingDataset(entry, [1], qid=[1]), tmp_path / "out.txt")
+    assert load_letor(tmp_path / "out.txt", sparse=True).X.shape == (1, 2**31 - 2)
+    (tmp_path / "out.txt").unlink()
+    entry = sp.csr_array(([1.0], ([0], [2**32])), shape=(1, 2**32 + 1))
+    with pytest.raises(
+        ValueError, match="expected at most 2,147,483,646 features, as load_letor reads, got 4,294,967,297"
+    ):
+        save_letor(RankingDataset(entry, [1], qid=[1]), tmp_path / "out.txt")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["a b", "a#b", "a\tb", "a\nb", "a\0b", "\u2003", "a\x01", "\x7f"])
 @pytest.mark.parametrize("name", ["qid", "docid"])
 def test_save_id_that_the_format_cannot_hold(name, text, tmp_path):
     ids = {"qid": [1, 1], "docid": ["x", "y"]} | {name: ["x", text]}

@@ -93,3 +93,13 @@ class StringColumn:
     def __repr__(self) -> str:
         shown = ", ".join(repr(self[i]) for i in range(min(3, len(self))))
         return f"StringColumn([{shown}{', ...' if len(self) > 3 else ''}], n={len(self)})"
+
+
+def text_array(texts: list[str]) -> NDArray[Any]:
+    """Return strings as a NumPy array.
+
+    NumPy's strings all take the space of the longest; Python's are kept where that is far more than there is text.
+    """
+    sizes = [len(text) for text in texts]
+    is_wasteful = len(sizes) * max(sizes, default=0) > 4 * sum(sizes) + (1 << 20)
+    return np.array(texts, dtype=object if is_wasteful else np.str_)

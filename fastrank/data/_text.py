@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import stat
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from fastrank._core import _letor
 from fastrank._errors import DataFormatError
@@ -17,7 +19,10 @@ BLOCK_BYTES = 256 << 10
 """Text that one task parses: fits the second-level cache beside its rows, and is hundreds of lines."""
 
 BATCH_BYTES = 8 * BLOCK_BYTES
-"""Text in memory at a time, for up to four threads; one batch is parsed while the next is read."""
+"""Text of a batch, for up to seven threads; one batch is parsed while the next is read."""
+
+MOST_THREADS = 32
+"""More threads than this get no larger batches: two batches then hold 32 MB of text."""
 
 MAX_LINE_BYTES = 64 << 20
 
@@ -35,11 +40,11 @@ class Block:
 
 @dataclass
 class Batch:
-    """A buffer of whole lines, cut into blocks; `fraction` of the file is read with it."""
+    """A buffer of whole lines, cut into blocks; `fraction` of the file is read with it, None where that is unknown."""
 
     buffer: bytearray
     blocks: list[Block]
-    fraction: float
+    fraction: float | None
 
     @property
     def rows(self) -> int:
@@ -47,8 +52,27 @@ class Batch:
         return sum(block.rows for block in self.blocks)
 
 
+class _Replayed(io.RawIOBase):
+    """A stream from its start, of which `head` is read already: pipes cannot seek back."""
+
+    def __init__(self, head: bytes, rest: io.RawIOBase) -> None:
+        self._head = head
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        if not self._head:
+            return self._rest.readinto(buffer)
+        size = min(len(self._head), len(buffer))
+        buffer[:size] = self._head[:size]
+        self._head = self._head[size:]
+        return size
+
+
 class TextReader:
-    """Read a plain or gzip file batch by batch. A batch is valid until the next but one is read.
+    """Read a plain or gzip file or pipe batch by batch. A batch is valid until the next but one is read.
 
     Parameters
     ----------
@@ -59,21 +83,30 @@ class TextReader:
     Raises
     ------
     DataFormatError
-        For a damaged gzip stream or a line of more than `MAX_LINE_BYTES`.
+        For a folder, a damaged gzip stream or a line of more than `MAX_LINE_BYTES`.
     """
 
     def __init__(self, path: str | os.PathLike[str], n_threads: int = 1) -> None:
         self.path = os.fspath(path)
+        if Path(self.path).is_dir():
+            raise DataFormatError(
+                "expected a text file, got a folder; pass the path of one of its files, or open a binary cache with "
+                "RankingDataset.load",
+                path=self.path,
+            )
         self._file = Path(self.path).open("rb", buffering=0)  # noqa: SIM115  closed by __exit__
         magic = self._file.read(2)
-        self._file.seek(0)
+        if len(magic) == 1:  # a pipe may give its bytes one by one
+            magic += self._file.read(1)
         self.is_gzip = magic == b"\x1f\x8b"
-        self._stream: io.RawIOBase | gzip.GzipFile = gzip.GzipFile(fileobj=self._file) if self.is_gzip else self._file
-        self._size = os.fstat(self._file.fileno()).st_size
-        # one byte more than a small file has, so that its end shows in the first batch
-        room = BATCH_BYTES * max(1, n_threads // 4)
-        if not self.is_gzip:
-            room = min(room, self._size + 1)
+        whole = _Replayed(magic, self._file)
+        self._stream: io.RawIOBase | gzip.GzipFile = gzip.GzipFile(fileobj=whole) if self.is_gzip else whole
+        status = os.fstat(self._file.fileno())
+        # pipes and devices have no size, and files that the system makes up say 0
+        self._size = status.st_size if stat.S_ISREG(status.st_mode) and status.st_size > 0 else None
+        room = BATCH_BYTES * max(1, min(n_threads, MOST_THREADS) // 4)
+        if self._size is not None and not self.is_gzip:
+            room = min(room, self._size + 1)  # one byte more than a small file has: its end shows in the first batch
         self._buffers = [bytearray(room + _letor.TEXT_PAD + 1) for _ in range(2)]
         self._carry = b""
         self._lines = 0
@@ -150,5 +183,10 @@ class TextReader:
             start = end
         return blocks
 
-    def _fraction(self) -> float:
-        return 1.0 if self._ended or self._size == 0 else min(1.0, self._file.tell() / self._size)
+    def _fraction(self) -> float | None:
+        if self._ended:
+            return 1.0
+        if self._size is None:
+            return None
+        fraction = self._file.tell() / self._size
+        return fraction if fraction <= 1.0 else None  # the file grows while it is read

@@ -22,8 +22,8 @@ from fastrank._errors import DataFormatError
 from fastrank._version import __version__
 from fastrank.data._atomic import atomic_folder
 from fastrank.data._grouping import Grouping
-from fastrank.data._strings import StringColumn
-from fastrank.data.dataset import RankingDataset
+from fastrank.data._strings import StringColumn, text_array
+from fastrank.data.dataset import DocIds, RankingDataset
 
 if TYPE_CHECKING:
     from fastrank._progress import Progress
@@ -109,7 +109,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None
     content = _read_manifest(folder)
     verify = not mmap if verify is None else verify
     arrays = {name: _open_array(folder, name, entry, mmap, verify) for name, entry in content["arrays"].items()}
-    for name in ("y", "qptr", "qid"):
+    for name in ("y", "qptr"):
         if name not in arrays:
             raise DataFormatError(f"expected the array {name}, got none; write the cache again", path=folder / MANIFEST)
     X: Any
@@ -118,13 +118,16 @@ def load(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None
     else:
         parts = (arrays["X_data"], arrays["X_indices"], arrays["X_indptr"])
         X = sparse.csr_array(parts, shape=(len(arrays["y"]), content["n_features"]))
+    qid: Any = arrays.get("qid")
+    if "qid_data" in arrays:
+        qid = text_array(list(StringColumn(arrays["qid_data"], arrays["qid_offsets"])))
     docid: Any = arrays.get("docid")
     if "docid_data" in arrays:
         docid = StringColumn(arrays["docid_data"], arrays["docid_offsets"])
     return RankingDataset._trusted(
         X,
         arrays["y"],
-        Grouping(np.array(arrays["qid"]), np.array(arrays["qptr"]), arrays.get("order")),
+        Grouping(np.array(qid), np.array(arrays["qptr"]), arrays.get("order")),
         docid=docid,
         feature_names=content["feature_names"],
         sample_weight=arrays.get("sample_weight"),
@@ -137,7 +140,6 @@ def _arrays_of(dataset: RankingDataset) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any] | None] = {
         "y": dataset.y,
         "qptr": dataset.qptr,
-        "qid": _storable(dataset.qid, "qid"),
         "order": dataset.order,
         "sample_weight": dataset.sample_weight,
         "query_weight": dataset.query_weight,
@@ -146,26 +148,25 @@ def _arrays_of(dataset: RankingDataset) -> dict[str, NDArray[Any]]:
         arrays["X"] = dataset.X
     else:
         arrays |= {"X_data": dataset.X.data, "X_indices": dataset.X.indices, "X_indptr": dataset.X.indptr}
-    docid = dataset.docid
-    if isinstance(docid, np.ndarray) and docid.dtype.kind == "O" and all(isinstance(one, str) for one in docid):
-        docid = StringColumn.from_strings(docid)
-    if isinstance(docid, StringColumn):
-        docid = StringColumn.concatenate([docid])  # only the bytes of these rows, where the column is a slice
-        arrays |= {"docid_data": docid.data, "docid_offsets": docid.offsets}
-    elif docid is not None:
-        arrays["docid"] = _storable(docid, "docid")
+    arrays |= _id_arrays(dataset.qid, "qid")
+    if dataset.docid is not None:
+        arrays |= _id_arrays(dataset.docid, "docid")
     return {name: np.ascontiguousarray(array) for name, array in arrays.items() if array is not None}
 
 
-def _storable(ids: NDArray[Any], name: str) -> NDArray[Any]:
-    if ids.dtype.kind == "O" and all(isinstance(one, str) for one in ids):
-        ids = ids.astype(np.str_)
-    if ids.dtype.kind not in "iufbSUM":
+def _id_arrays(ids: DocIds, name: str) -> dict[str, NDArray[Any]]:
+    """Strings as bytes and offsets, numbers as they are."""
+    if isinstance(ids, np.ndarray) and (ids.dtype.kind == "U" or all(isinstance(one, str) for one in ids)) and len(ids):
+        ids = StringColumn.from_strings(ids.tolist())
+    if isinstance(ids, StringColumn):
+        ids = StringColumn.concatenate([ids])  # only the bytes of these rows, where the column is a slice
+        return {f"{name}_data": ids.data, f"{name}_offsets": ids.offsets}
+    if ids.dtype.kind not in "iufbSM":
         raise TypeError(
             f"{name}: expected ids that are numbers or strings, got {ids[0]!r} of type {type(ids[0]).__name__}; "
             "convert them with str() first"
         )
-    return ids
+    return {name: ids}
 
 
 def _npy_chunks(array: NDArray[Any]) -> Iterator[bytes | memoryview]:

@@ -108,7 +108,10 @@ def _qid(tokens: list[bytes]) -> str:
     text = tokens.pop(0).removeprefix(b"qid:")
     if not text:
         raise MistakeError("empty_qid")
-    return _decoded(text)
+    decoded = _decoded(text)
+    if any(character.isspace() or ord(character) < 32 or ord(character) == 127 for character in decoded):
+        raise MistakeError("bad_qid")
+    return decoded
 
 
 def _decoded(text: bytes) -> str:

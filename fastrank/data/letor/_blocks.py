@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,9 +15,9 @@ from scipy import sparse
 from fastrank._core import _letor
 from fastrank._errors import DataFormatError
 from fastrank._threads import run_tasks
-from fastrank.data._strings import StringColumn
+from fastrank.data._strings import StringColumn, text_array
 from fastrank.data._text import Batch, Block, TextReader
-from fastrank.data.letor._format import LetorFormat, mistake
+from fastrank.data.letor._format import LetorFormat, is_id, mistake
 from fastrank.data.letor.list_lengths import side_file
 
 _PROBED_BYTES = 1 << 16
@@ -107,13 +108,16 @@ def _parse_block(
         format_.missing,
         format_.comments,
     )
-    status = _letor.STATUS[code]
-    if status not in ("ok", "wide"):
-        raise mistake(path, block.lines_before + lines + 1, status, bytes(batch.buffer[at:end]), format_)
     starts = [
         (row + first, block.lines_before + line + 1, bytes(batch.buffer[block.start + at : block.start + at + size]))
         for first, line, at, size in runs[:, :n_runs].T.tolist()
     ]
+    for _, line, token in starts:  # before the mistake that ended the parsing, if there is one
+        if not token.isalnum() and not is_id(token.decode()):
+            raise mistake(path, line, "bad_qid", token, format_)
+    status = _letor.STATUS[code]
+    if status not in ("ok", "wide"):
+        raise mistake(path, block.lines_before + lines + 1, status, bytes(batch.buffer[at:end]), format_)
     return Part(
         block.rows,
         starts,
@@ -140,7 +144,6 @@ def probe(
     format_: LetorFormat,
     *,
     has_lengths: bool = False,
-    needs_width: bool = False,
 ) -> LetorFormat:
     """Learn from the first lines whether there are qids, and how many features."""
     if batch is None:
@@ -150,7 +153,7 @@ def probe(
     if not any(token.startswith(b"qid:") for token in bytes(batch.buffer[first:end]).split(maxsplit=2)[:2]):
         # Without list lengths the parser will ask for qids.
         format_ = replace(format_, with_qid=not (has_lengths or side_file(reader.path)))
-    if format_.fixed_columns or (format_.sparse and not needs_width):
+    if format_.fixed_columns or format_.sparse:
         return format_
     stop = max(end, batch.buffer.rfind(b"\n", first, min(first + _PROBED_BYTES, block.stop)) + 1)
     rows = _letor.count_rows(batch.buffer, block.start, stop)[1]
@@ -168,15 +171,19 @@ def _first_row(batch: Batch, block: Block) -> tuple[int, int]:
     return start, end
 
 
-def empty_matrix(n_rows: int, n_columns: int, dtype: np.dtype[Any], path: str) -> NDArray[Any]:
-    try:
-        return np.empty((n_rows, n_columns), dtype=dtype)
-    except MemoryError as error:
-        raise DataFormatError(
-            f"expected a dense matrix that fits in memory, got {n_rows:,} rows of {n_columns:,} features; pass "
-            "sparse=True, or mend the line with an index that large",
-            path=path,
-        ) from error
+def empty_arrays(
+    shapes: list[tuple[int, int]], dtype: np.dtype[Any], path: str
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return X and y of the first shape that memory has room for; the last is what the rows read need."""
+    for shape in shapes:
+        with suppress(MemoryError, ValueError):  # ValueError: more bytes than an address can count
+            return np.empty(shape, dtype=dtype), np.empty(shape[0])
+    n_rows, n_columns = shapes[-1]
+    raise DataFormatError(
+        f"expected a dense matrix that fits in memory, got {n_rows:,} rows of {n_columns:,} features up to here; pass "
+        "sparse=True, or mend the line with an index that large",
+        path=path,
+    )
 
 
 def query_starts(parts: list[Part]) -> list[tuple[int, int, bytes]]:
@@ -201,7 +208,7 @@ def query_ids(tokens: list[bytes]) -> NDArray[Any]:
     """Turn the texts of qids into int64 where all are plain integers, else into strings."""
     if all(map(is_plain_integer, tokens)):
         return np.array([int(token) for token in tokens], dtype=np.int64)
-    return np.array([token.decode() for token in tokens])
+    return text_array([token.decode() for token in tokens])
 
 
 def join_entries(parts: list[Part], n_columns: int) -> sparse.csr_array[Any]:

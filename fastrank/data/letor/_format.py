@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,20 @@ from numpy.typing import DTypeLike
 
 from fastrank._core import _letor
 from fastrank._errors import DataFormatError
-from fastrank._validation import check_choice, check_count, check_float_dtype
+from fastrank._validation import check_bool, check_choice, check_count, check_float_dtype
 
 _ANY_COLUMN = 2**31 - 1
+_NOT_IN_IDS = re.compile(r"[\s#\x00-\x1f\x7f]")
+_OTHER_FILES = {
+    b"\xef\xbb\xbf": "save the file without a byte order mark",
+    b"\xff\xfe": "convert the file from UTF-16 to UTF-8",
+    b"\xfe\xff": "convert the file from UTF-16 to UTF-8",
+    b"BZh": "unpack the file, which bzip2 packed; only gzip is read as it is",
+    b"\xfd7zXZ": "unpack the file, which xz packed; only gzip is read as it is",
+    b"\x28\xb5\x2f\xfd": "unpack the file, which zstd packed; only gzip is read as it is",
+    b"PK\x03\x04": "unpack the zip archive; only gzip is read as it is",
+}
+"""How files start that are not LETOR text, and what to do about it."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +40,7 @@ class LetorFormat:
     n_columns: int
     fixed_columns: bool
     with_qid: bool = True
+    by_query: bool = False
 
     @classmethod
     def check(
@@ -41,6 +54,7 @@ class LetorFormat:
     ) -> LetorFormat:
         """Make the format of a reader's arguments."""
         kind = check_float_dtype(dtype)
+        sparse = check_bool(sparse, name="sparse")
         check_choice(index_base, (0, 1), name="index_base")
         check_choice(comments, tuple(_letor.COMMENTS), name="comments")
         if isinstance(missing, str):
@@ -51,10 +65,12 @@ class LetorFormat:
             raise ValueError(f"missing: expected 'error', 'nan' or a finite {kind}, got {missing!r}")
         if n_features is not None:
             n_features = check_count(n_features, name="n_features", least=0)
+            if n_features > _ANY_COLUMN:
+                raise ValueError(f"n_features: expected at most {_ANY_COLUMN:,} (2^31 - 1), got {n_features:,}")
         unknown = _ANY_COLUMN if sparse else 0
         return cls(
             dtype=kind,
-            sparse=bool(sparse),
+            sparse=sparse,
             index_base=index_base,
             allow_missing=missing != "error",
             missing=float("nan") if missing in ("nan", "error") else float(missing),
@@ -62,6 +78,11 @@ class LetorFormat:
             n_columns=unknown if n_features is None else n_features,
             fixed_columns=n_features is not None,
         )
+
+
+def is_id(text: str) -> bool:
+    """Tell whether a text can stand as an id: not empty, and without white space of any script, '#' and controls."""
+    return bool(text) and _NOT_IN_IDS.search(text) is None
 
 
 def shown(text: bytes) -> str:
@@ -75,12 +96,23 @@ def mistake(path: str, line: int, status: str, text: bytes, format_: LetorFormat
     last = format_.index_base + format_.n_columns - 1
     beyond = format_.fixed_columns and index.isdigit() and len(index) <= 10 and int(index) > last
     message = {
-        "bad_grade": f"expected the line to start with a grade (a number, such as 0 or 2), got {got}",
+        "bad_grade": f"expected the line to start with a grade (a number, such as 0 or 2), got {got}; "
+        + next(
+            (mend for start, mend in _OTHER_FILES.items() if line == 1 and text.startswith(start)),
+            "put '#' before lines that are not documents",
+        ),
         "negative_grade": f"expected a grade of 0 (not relevant) or above, got {got}; shift the grades, or drop "
         "unjudged lines",
         "infinite_grade": f"expected a finite grade, got {got}; drop lines without a judgement",
-        "no_qid": f"expected qid:ID behind the grade, got {got}; add the query ids, or pass list lengths as group=",
+        "no_qid": f"expected qid:ID behind the grade, got {got}; add the query ids, or "
+        + (
+            "read the file with load_letor, which takes list lengths"
+            if format_.by_query
+            else "pass list lengths as group="
+        ),
         "empty_qid": f"expected an id directly behind 'qid:', got {got}; add the query id",
+        "bad_qid": f"expected an id without white space and control characters behind 'qid:', got {got}; write spaces "
+        "between the parts of a line, and rename such ids",
         "late_qid": f"expected index:value, got {got}; the qid stands once, directly behind the grade, on every line "
         "or on none",
         "bad_token": f"expected index:value with an integer index, got {got}; put '#' before a comment",

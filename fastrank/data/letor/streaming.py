@@ -17,7 +17,7 @@ from fastrank.data._strings import StringColumn
 from fastrank.data._text import TextReader
 from fastrank.data.dataset import Query
 from fastrank.data.letor._blocks import (
-    empty_matrix,
+    empty_arrays,
     first_rows,
     is_plain_integer,
     join_comments,
@@ -42,8 +42,9 @@ def iter_letor(
 ) -> Iterator[Query]:
     """Read a LETOR / SVMlight text file query by query, for files larger than memory.
 
-    Parameters are those of `load_letor`. The first lines of the file decide the number of features where `n_features`
-    is not given.
+    Parameters are those of `load_letor`. Where `n_features` is not given, the first lines of the file decide the number
+    of features of a dense X; with `sparse=True` X is as wide as the last feature that is not 0 in this query or one
+    before it, so that the width may grow from query to query.
 
     Yields
     ------
@@ -54,11 +55,13 @@ def iter_letor(
     Raises
     ------
     DataFormatError
-        As `load_letor`; also where the lines of a query are not adjacent, or have more features than the first ones.
+        As `load_letor`; also where lines have no qid, where the lines of a query are not adjacent, or where lines of a
+        dense X have more features than the first ones.
 
     Notes
     -----
-    Memory: about 4 MB of text, its rows, and the ids of the queries seen.
+    Memory: 4 MB of text, with more than 7 threads 1 MB for each of them, at most 32 MB (more only where single lines
+    are longer than that); the rows of half of that text; the query under way; and the ids of the queries seen.
     """
     format_ = LetorFormat.check(n_features, dtype, sparse, index_base, missing, comments)
     return _iter_queries(path, format_, resolve_n_jobs(n_jobs))
@@ -67,24 +70,30 @@ def iter_letor(
 def _iter_queries(path: str | os.PathLike[str], format_: LetorFormat, n_threads: int) -> Iterator[Query]:
     with TextReader(path, n_threads) as reader:
         following = first_rows(reader)
-        format_ = probe(reader, following, format_, needs_width=True)
-        format_ = replace(format_, with_qid=True, fixed_columns=True)
+        format_ = replace(probe(reader, following, replace(format_, by_query=True)), with_qid=True)
+        grows = format_.sparse and not format_.fixed_columns
+        format_ = replace(format_, fixed_columns=not grows)
+        width = 0 if grows else None
         seen: set[bytes] = set()
         open_query = b""
         pieces: list[tuple[Any, ...]] = []
         while following is not None:
             batch = following
-            y = np.empty(batch.rows)
-            dense = None if format_.sparse else empty_matrix(batch.rows, format_.n_columns, format_.dtype, reader.path)
-            parts, following = parse_batch(reader, batch, format_, dense, y, n_threads)
-            X = join_entries(parts, format_.n_columns) if dense is None else dense
+            shape = (batch.rows, 0 if format_.sparse else format_.n_columns)
+            X: Any
+            X, y = empty_arrays([shape], format_.dtype, reader.path)
+            parts, following = parse_batch(reader, batch, format_, None if format_.sparse else X, y, n_threads)
+            if format_.sparse:
+                X = join_entries(parts, format_.n_columns)
             docid = join_comments(parts)
             starts = query_starts(parts)
             ends = [row for row, _, _ in starts[1:]] + [len(y)]
             for (row, line, token), end in zip(starts, ends, strict=False):  # no row, no start
                 if token != open_query:
                     if pieces:
-                        yield _join_pieces(open_query, pieces)
+                        query = _join_pieces(open_query, pieces, width)
+                        width = query.X.shape[1] if grows else None
+                        yield query
                     if token in seen:
                         raise DataFormatError(
                             f"expected the lines of a query to be adjacent, got qid {token.decode()!r} again; read the "
@@ -97,13 +106,15 @@ def _iter_queries(path: str | os.PathLike[str], format_: LetorFormat, n_threads:
                 pieces.append((X[row:end], y[row:end], None if docid is None else docid[row:end]))
         if not pieces:
             raise no_rows(reader.path)
-        yield _join_pieces(open_query, pieces)
+        yield _join_pieces(open_query, pieces, width)
 
 
-def _join_pieces(token: bytes, pieces: list[tuple[Any, ...]]) -> Query:
-    """One query out of the blocks it was spread over, with arrays of its own."""
+def _join_pieces(token: bytes, pieces: list[tuple[Any, ...]], least_width: int | None) -> Query:
+    """One query out of the blocks it was spread over, with arrays of its own; cut where its width is not fixed."""
     X, y, docid = zip(*pieces, strict=True)
     qid = int(token) if is_plain_integer(token) else token.decode()
-    whole = sp.csr_array(sp.vstack(X, format="csr")) if sp.issparse(X[0]) else np.concatenate(X)
+    whole: Any = sp.csr_array(sp.vstack(X, format="csr")) if sp.issparse(X[0]) else np.concatenate(X)
+    if least_width is not None:
+        whole.resize((whole.shape[0], max(least_width, int(whole.indices.max(initial=-1)) + 1)))
     column = None if docid[0] is None else StringColumn.concatenate(list(docid))
     return Query(qid, whole, np.concatenate(y), None if column is None or len(column.data) == 0 else column)

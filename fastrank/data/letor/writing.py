@@ -13,9 +13,12 @@ import numpy as np
 
 from fastrank._core import _letor
 from fastrank._progress import Progress
-from fastrank._validation import check_choice, check_count
+from fastrank._validation import check_choice, check_count, plural
 from fastrank.data._atomic import atomic_file
 from fastrank.data.dataset import RankingDataset
+from fastrank.data.letor._format import is_id
+
+_MOST_FEATURES = 2**31 - 2
 
 
 def save_letor(
@@ -43,11 +46,13 @@ def save_letor(
     Raises
     ------
     ValueError
-        For ids that the format cannot hold: with white space, `#` or NUL, or an empty qid.
+        For what the format cannot hold: no rows, queries without rows, more than 2^31 - 2 features, an empty qid, and
+        ids with white space, control characters or `#`.
     """
     check_choice(index_base, (0, 1), name="index_base")
     if decimals is not None and not 0 <= check_count(decimals, name="decimals", least=0) <= 15:
         raise ValueError(f"decimals: expected 0 to 15, or None for exact values, got {decimals}")
+    _check_can_be_text(dataset)
     qids = [_written_id(one, "qid") for one in dataset.row_qid().tolist()]
     docids = None if dataset.docid is None else [_written_comment(one) for one in dataset.docid]
     grades = [repr(grade).removesuffix(".0") for grade in dataset.y.tolist()]
@@ -71,11 +76,31 @@ def save_letor(
                 bar.update(row / dataset.n_rows)
 
 
+def _check_can_be_text(dataset: RankingDataset) -> None:
+    if dataset.n_rows == 0:
+        raise ValueError(
+            "dataset: expected at least one row, got none, which LETOR text cannot tell from an empty file; save the "
+            "data set as a binary cache"
+        )
+    empty = dataset.sizes == 0
+    if empty.any():
+        raise ValueError(
+            f"dataset: expected rows in every query, got {plural(int(empty.sum()), 'query')} without, the first is "
+            f"query {int(np.argmax(empty))}; LETOR text cannot hold them: drop them with dataset[dataset.sizes > 0], "
+            "or save the data set as a binary cache"
+        )
+    if dataset.n_features > _MOST_FEATURES:
+        raise ValueError(
+            f"dataset: expected at most {_MOST_FEATURES:,} features, as load_letor reads, got {dataset.n_features:,}; "
+            "save the data set as a binary cache"
+        )
+
+
 def _written_id(value: Any, name: str) -> str:
     text = str(value)
-    if not text or any(character.isspace() or character in "#\0" for character in text):
+    if not is_id(text):
         raise ValueError(
-            f"{name}: expected ids that LETOR text can hold (not empty, no white space, no '#', no NUL), got "
+            f"{name}: expected ids that LETOR text can hold (not empty, no white space, no '#', no controls), got "
             f"{value!r}; rename such ids, or save the data set as a binary cache"
         )
     return text
