@@ -35,9 +35,9 @@ cdef extern from "fr_columns.h" nogil:
         FR_SCALE_MINMAX
         FR_SCALE_ZSCORE
         FR_SCALE_SUM
-    ptrdiff_t fr_columns_offsets(int method, ptrdiff_t n_columns, const double *low, const double *high, const double *mean,
-                            const double *count, const double *absolute, const double *square, double *offset,
-                            double *divisor)
+    ptrdiff_t fr_columns_offsets(int method, ptrdiff_t n_columns, const double *low, const double *high,
+                                 const double *mean, const double *count, const double *absolute,
+                                 const double *square, double *offset, double *divisor)
     const fr_columns_f32_t *fr_columns_f32(int level)
     const fr_columns_f64_t *fr_columns_f64(int level)
 
