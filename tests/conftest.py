@@ -25,3 +25,9 @@ def data_room() -> Path:
 def rng() -> np.random.Generator:
     """A generator that is the same in every run."""
     return np.random.default_rng(20240229)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """One folder for the examples of hypothesis, which may not use a fixture per test."""
+    return tmp_path_factory.mktemp("letor")
