@@ -19,9 +19,12 @@ MSVC = os.name == "nt"
 EXTENSIONS = {
     "_cpu": ["fr_cpu"],
     "_columns": ["fr_columns"],
+    "_dicts": ["fr_sort"],
     "_group": ["fr_group"],
     "_letor": ["fr_letor", "fr_number"],
+    "_metrics": ["fr_metrics", "fr_blocks", "fr_sort"],
     "_plan": ["fr_plan"],
+    "_trec": ["fr_trec", "fr_number"],
 }
 SHARED_UTILITIES = "fastrank._core._cyutility"
 

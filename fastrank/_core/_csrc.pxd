@@ -1,6 +1,6 @@
 """Every C declaration of csrc that the kernels use, in one place."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 ctypedef fused real_t:
     float
@@ -152,3 +152,136 @@ cdef extern from "fr_plan.h" nogil:
                               const double *level_gain, const double *discounts, const int64_t *n_relevant,
                               const double *ideal, int kind, int64_t k, int class_average, double *place_weight,
                               double *weights)
+
+
+cdef extern from "fr_trec.h" nogil:
+    enum:
+        FR_TREC_OK
+        FR_TREC_HARD
+        FR_TREC_SHORT
+        FR_TREC_LONG
+        FR_TREC_CONTROL
+        FR_TREC_BAD_SCORE
+        FR_TREC_BAD_RELEVANCE
+        FR_TREC_UNJUDGED
+    ctypedef struct fr_trec_t:
+        const char *text
+        int64_t size
+        const uint64_t *pow5
+        int32_t is_run
+        double *values
+        uint32_t *hashes
+        int64_t *id_end
+        char *id_bytes
+        int64_t *row_line
+        int64_t *run_row
+        int32_t *run_code
+        int64_t *qid_at
+        int64_t *qid_size
+        uint32_t *qid_hash
+        int32_t *slots
+        int64_t n_slots
+        int64_t position
+        int64_t line
+        int64_t row
+        int64_t n_runs
+        int64_t n_qids
+        int64_t n_bytes
+        int32_t not_ascii
+        int32_t supplied
+        double value
+        int64_t at
+        int64_t end
+        int64_t tag_at
+        int64_t tag_end
+    ctypedef struct fr_trec_ids_t:
+        const char *bytes
+        const int64_t *offsets
+        const uint32_t *hashes
+        const int64_t *qptr
+    int fr_trec_parse(fr_trec_t *block)
+    void fr_trec_hash(const char *bytes, const int64_t *offsets, ptrdiff_t n, uint32_t *hashes)
+    int64_t fr_trec_slots(const int64_t *qptr, ptrdiff_t first, ptrdiff_t last)
+    int64_t fr_trec_duplicate(const fr_trec_ids_t *ids, ptrdiff_t first, ptrdiff_t last, int32_t *slots,
+                              int64_t *earlier)
+    void fr_trec_order_ties(const fr_trec_ids_t *ids, const double *scores, ptrdiff_t first, ptrdiff_t last,
+                            int32_t *work, int32_t *order)
+    void fr_trec_join(const fr_trec_ids_t *judged, const int32_t *relevance, const fr_trec_ids_t *ranked,
+                      const int32_t *order, const int64_t *judged_query, const int64_t *ranked_query, ptrdiff_t first,
+                      ptrdiff_t last, const int64_t *list_ptr, const int64_t *missing_ptr, int32_t *slots,
+                      int32_t *grades, int32_t *missing)
+    void fr_trec_gather(const char *bytes, const int64_t *offsets, const int64_t *rows, ptrdiff_t n,
+                        int64_t *new_offsets, char *new_bytes)
+
+
+cdef extern from "fr_metrics.h" nogil:
+    enum:
+        FR_DCG
+        FR_NDCG
+        FR_AP
+        FR_RR
+        FR_PRECISION
+        FR_RECALL
+        FR_SUCCESS
+        FR_WTA
+        FR_ERR
+        FR_BPREF
+        FR_RPREC
+        FR_TAU
+        FR_TIES_INDEX
+        FR_TIES_WORST
+        FR_TIES_BEST
+        FR_TIES_MEAN
+        FR_TIES_THRESHOLD
+        FR_NORM_MIN
+        FR_SHORT_ZERO
+        FR_CODES_I32
+        FR_CODES_I64
+        FR_CODES_F64
+    ctypedef struct fr_program_t:
+        ptrdiff_t n_measures
+        const int32_t *kinds
+        const int64_t *cuts
+        const int32_t *flags
+        const double *fills
+        const double *gains
+        const double *stops
+        int32_t n_codes
+        int32_t first_judged
+        int32_t first_relevant
+        const double *discounts
+        int ties
+        int32_t *by_gain
+        int32_t *gain_place
+        int64_t ndcg_depth
+    ctypedef struct fr_batch_t:
+        const void *scores
+        const void *codes
+        int code_type
+        const int64_t *qptr
+        ptrdiff_t first
+        ptrdiff_t last
+        const int32_t *missing
+        const int64_t *missing_ptr
+        int plain
+        ptrdiff_t longest
+        void *work
+        double *out
+        ptrdiff_t stride
+        int64_t *n_empty
+    ctypedef struct fr_metrics_t:
+        ptrdiff_t (*run)(const fr_program_t *program, const fr_batch_t *batch) noexcept nogil
+        void (*rank)(const void *scores, const int64_t *qptr, ptrdiff_t first, ptrdiff_t last, ptrdiff_t longest,
+                     void *work, int32_t *order) noexcept nogil
+    const fr_metrics_t *fr_metrics_f32(int level)
+    const fr_metrics_t *fr_metrics_f64(int level)
+    size_t fr_metrics_workspace(ptrdiff_t longest)
+    void fr_program_prepare(fr_program_t *program, void *work)
+
+
+cdef extern from "fr_sort.h" nogil:
+    enum:
+        FR_SORT_PAD
+    ctypedef struct fr_sort_t:
+        void (*sort)(int64_t *keys, ptrdiff_t n, ptrdiff_t depth, int64_t *work) noexcept nogil
+    const fr_sort_t *fr_sort(int level)
