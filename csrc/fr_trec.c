@@ -293,11 +293,11 @@ void fr_trec_hash(const char *bytes, const int64_t *offsets, ptrdiff_t n, uint32
         hashes[i] = hash_text(bytes + offsets[i], offsets[i + 1] - offsets[i]);
 }
 
-/* Slots of a table for n ids: at most half of them get used. */
+/* Slots of a table for n ids. At most a quarter gets used, so that most ids that are not in it meet an empty slot. */
 static int64_t slots_for(int64_t n)
 {
     int64_t slots = 2;
-    while (slots < 2 * n)
+    while (slots < 4 * n)
         slots *= 2;
     return slots;
 }

@@ -4,7 +4,7 @@
  * (a) A row is one line. Columns are separated by blanks (space, tab, carriage return); ids are any other bytes.
  * (b) Ids lie end to end in one array of bytes; id i is bytes[offsets[i]] to bytes[offsets[i + 1] - 1]. Each has a hash,
  *     so that tables compare texts only where hashes are equal.
- * (c) Tables live for one query and are small: open addressing, a power of two of slots of which at most half are used.
+ * (c) Tables of ids are made per query, so that they are small: open addressing, a power of two of slots.
  */
 #ifndef FR_TREC_H
 #define FR_TREC_H

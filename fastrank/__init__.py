@@ -1,8 +1,8 @@
 """fastrank: fast, exactly defined ranking measures and the methods that optimize them directly.
 
 >>> import fastrank as fr
->>> fr.RankingDataset([[0.2], [0.7]], [0, 1], qid=["a", "a"]).sizes.tolist()
-[2]
+>>> fr.evaluate([0, 2, 1, 0], [0.1, 0.9, 0.3, 0.7], ["ndcg@10", "map"], qid=["a", "a", "b", "b"])
+Evaluation(2 queries, ndcg@10 0.8155, ap 0.7500, convention fastrank)
 """
 
 from __future__ import annotations
@@ -14,43 +14,63 @@ from fastrank._errors import DataFormatError
 from fastrank._version import __version__
 
 if TYPE_CHECKING:
-    from fastrank import data
+    from fastrank import data, metrics
     from fastrank.data import (
+        Qrels,
         Query,
         QueryKFold,
         QueryScaler,
         RankingDataset,
+        Run,
         iter_letor,
         load_letor,
         load_letor_folds,
+        load_qrels,
+        load_run,
         save_letor,
         split_queries,
     )
+    from fastrank.metrics import Comparison, Convention, Evaluation, Metric, StreamEvaluator, compare, evaluate
 
 __all__ = [
+    "Comparison",
+    "Convention",
     "DataFormatError",
+    "Evaluation",
+    "Metric",
+    "Qrels",
     "Query",
     "QueryKFold",
     "QueryScaler",
     "RankingDataset",
+    "Run",
+    "StreamEvaluator",
     "__version__",
+    "compare",
     "data",
+    "evaluate",
     "iter_letor",
     "load_letor",
     "load_letor_folds",
+    "load_qrels",
+    "load_run",
+    "metrics",
     "save_letor",
     "split_queries",
 ]
 
-_MODULES = ("data",)
+_ROOMS = ("data", "metrics")
 
 
 def __getattr__(name: str) -> Any:
     # Loaded when first asked for (PEP 562), so that `import fastrank` costs little more than `import numpy`.
-    if name in _MODULES:
+    if name in _ROOMS:
         return importlib.import_module(f"fastrank.{name}")
     if name in __all__:
-        return getattr(importlib.import_module("fastrank.data"), name)
+        for room in _ROOMS:
+            module = importlib.import_module(f"fastrank.{room}")
+            if name in module.__all__:
+                return getattr(module, name)
     raise AttributeError(f"module 'fastrank' has no attribute {name!r}")
 
 
