@@ -30,6 +30,7 @@ enum {
     FR_NARROW_FROM = 2048,  /* shorter lists are sorted partially rather than narrowed */
     FR_COUNTED_CODES = 16,  /* up to this code, the ideal order comes from counts */
     FR_FEW_CODES = 15,      /* codes below it have their gains in few_gains */
+    FR_NO_CODE = 15,        /* low bits of a place without a document */
     PART_ALIGNMENT = 64
 };
 #define FR_FEW_KINDS                                                                                            \
@@ -53,7 +54,7 @@ typedef union {
 
 /* Eight tiny queries, one lane each. */
 typedef struct {
-    tiny_row_t scores[8], codes[8], ideal[8];
+    tiny_row_t codes[8], ideal[8];
     tiny_row_t top, tied, sizes;
     tiny_row_t relevant; /* documents, where sets */
     int most;            /* documents of the longest */

@@ -1,29 +1,23 @@
 /* Eight tiny queries at a time, one lane each, for one score type and CPU level: included by fr_metrics.inc.h.
  *
- * Documents lie in rows of 8 lanes: row p holds document p of each of the eight queries, then, sorted, the document at
- * position p. Queries with fewer documents have places with score -inf and code -1. The same operations as everywhere,
- * so the same bits: the sum over positions puts position p < 8 alone in its lane, and adds them up in the same tree. */
+ * Keys with the code in their low 4 bits lie in rows of 8 lanes: row p holds document p of each of the eight queries, then,
+ * sorted, the document at position p. Places without a document have code 15. The same operations as everywhere, so the
+ * same bits: the sum over positions puts position p < 8 alone in its lane, and adds them up in the same tree. */
 
-FR_HOT void FR_NAME(sort_tiny)(tiny_t *tiny)
+/* Sort rows lane by lane, by the fewest exchanges; the lesser first, or the greater. */
+FR_HOT void FR_NAME(sort_tiny)(tiny_row_t *rows, int n, const int downwards)
 {
-    for (const uint8_t(*pair)[2] = fr_networks[tiny->most]; (*pair)[1] > 0; pair++) {
-        const int i = (*pair)[0], j = (*pair)[1];
-        const fr_reals_t a = tiny->scores[i].reals, b = tiny->scores[j].reals;
-        const fr_wholes_t c = tiny->codes[i].wholes, d = tiny->codes[j].wholes, swap = a < b;
-        tiny->scores[i].reals = FR_SELECT(swap, b, a);
-        tiny->scores[j].reals = FR_SELECT(swap, a, b);
-        tiny->codes[i].wholes = (d & swap) | (c & ~swap);
-        tiny->codes[j].wholes = (c & swap) | (d & ~swap);
-    }
-}
-
-FR_HOT void FR_NAME(sort_tiny_ideal)(tiny_t *tiny)
-{
-    for (const uint8_t(*pair)[2] = fr_networks[tiny->most]; (*pair)[1] > 0; pair++) {
-        const int i = (*pair)[0], j = (*pair)[1];
-        const fr_wholes_t c = tiny->ideal[i].wholes, d = tiny->ideal[j].wholes, swap = c < d;
-        tiny->ideal[i].wholes = (d & swap) | (c & ~swap);
-        tiny->ideal[j].wholes = (c & swap) | (d & ~swap);
+    for (const uint8_t(*pair)[2] = fr_networks[n]; (*pair)[1] > 0; pair++) {
+        tiny_row_t *first = rows + (*pair)[downwards], *second = rows + (*pair)[!downwards];
+        const fr_wholes_t a = first->wholes, b = second->wholes;
+#if FR_AVX512
+        first->wholes = (fr_wholes_t)_mm512_min_epi64((__m512i)a, (__m512i)b);
+        second->wholes = (fr_wholes_t)_mm512_max_epi64((__m512i)a, (__m512i)b);
+#else
+        const fr_wholes_t swap = b < a;
+        first->wholes = (b & swap) | (a & ~swap);
+        second->wholes = (a & swap) | (b & ~swap);
+#endif
     }
 }
 
@@ -128,13 +122,13 @@ FR_TARGET static void FR_NAME(eight)(const fr_program_t *program, const fr_batch
 {
     tiny_t tiny;
     const int64_t *qptr = batch->qptr + q;
-    const fr_wholes_t none = (fr_wholes_t){0} - 1;
-    int least = 8, ordered = 0, sizes[8];
+    const fr_wholes_t low = (fr_wholes_t){0} + FR_NO_CODE, none = (fr_wholes_t){0} - 1;
+    const int n = (int)(qptr[8] - qptr[0]);
+    int ordered = 0, sizes[8];
     tiny.most = 0;
     for (int lane = 0; lane < 8; lane++) {
         sizes[lane] = (int)(qptr[lane + 1] - qptr[lane]);
         tiny.sizes.real[lane] = (double)sizes[lane];
-        least = sizes[lane] < least ? sizes[lane] : least;
         tiny.most = sizes[lane] > tiny.most ? sizes[lane] : tiny.most;
     }
     for (ptrdiff_t m = 0; m < program->n_measures && scores; m++)
@@ -149,44 +143,45 @@ FR_TARGET static void FR_NAME(eight)(const fr_program_t *program, const fr_batch
         FR_NAME(measure_tiny)(program, &tiny, batch, q);
         return;
     }
-    tiny.codes[0].wholes = none; /* WTA looks at it even where all lists are empty */
-    for (int p = least; p < tiny.most; p++) {
-        tiny.scores[p].reals = (fr_reals_t){0.0} - INFINITY;
-        tiny.codes[p].wholes = none;
-    }
-    for (int lane = 0; lane < 8; lane++) {
+    int64_t keys[64];
+    if (ordered)
+        for (int i = 0; i < n; i++)
+            keys[i] = (FR_NAME(key_of)(scores[i]) & ~(int64_t)FR_NO_CODE) | codes[i];
+    else
+        for (int i = 0; i < n; i++)
+            keys[i] = codes[i];
+    for (int p = 0; p < tiny.most || p == 0; p++)
+        tiny.codes[p].wholes = (fr_wholes_t){0} + INT64_MAX;
+    for (int lane = 0, row = 0; lane < 8; lane++)
         for (int p = 0; p < sizes[lane]; p++)
-            tiny.codes[p].whole[lane] = codes[p];
-        if (ordered)
-            for (int p = 0; p < sizes[lane]; p++)
-                tiny.scores[p].real[lane] = (double)scores[p];
-        codes += sizes[lane];
-        scores += ordered ? sizes[lane] : 0;
+            tiny.codes[p].whole[lane] = keys[row++];
+    if (ordered) {
+        FR_NAME(sort_tiny)(tiny.codes, tiny.most, 0);
+        for (int p = 0; p + 1 < tiny.most; p++) {
+            const fr_wholes_t next = tiny.codes[p + 1].wholes, apart = (tiny.codes[p].wholes ^ next) & ~low;
+            tiny.tied.wholes |= (apart == 0) & ((next & low) != low);
+        }
     }
     tiny.top.wholes = none;
-    for (int p = 0; p < tiny.most; p++) {
-        const fr_wholes_t code = tiny.codes[p].wholes, higher = code > tiny.top.wholes;
-        tiny.ideal[p].wholes = code;
+    for (int p = 0; p < tiny.most || p == 0; p++) {
+        const fr_wholes_t bits = tiny.codes[p].wholes & low, code = bits | (bits == low); /* -1 without a document */
+        const fr_wholes_t higher = code > tiny.top.wholes;
+        tiny.codes[p].wholes = tiny.ideal[p].wholes = code;
         tiny.top.wholes = (code & higher) | (tiny.top.wholes & ~higher);
     }
-    if (ordered) {
-        FR_NAME(sort_tiny)(&tiny);
-        for (int p = 0; p + 1 < tiny.most; p++)
-            tiny.tied.wholes |= (tiny.scores[p].reals == tiny.scores[p + 1].reals) & (tiny.codes[p + 1].wholes > none);
-    }
     if (program->kind_set & (1u << FR_NDCG))
-        FR_NAME(sort_tiny_ideal)(&tiny);
+        FR_NAME(sort_tiny)(tiny.ideal, tiny.most, 1);
     FR_NAME(measure_tiny)(program, &tiny, batch, q);
     int64_t any = 0;
     for (int lane = 0; lane < 8; lane++)
         any |= tiny.tied.whole[lane];
     if (FR_UNLIKELY(any))
-        for (int lane = 7; lane >= 0; lane--) {
-            codes -= sizes[lane];
-            scores -= sizes[lane];
+        for (int lane = 0; lane < 8; lane++) {
             if (tiny.tied.whole[lane])
                 FR_NAME(query)(program, batch, scores, codes, sizes[lane], (int32_t)tiny.top.whole[lane],
                                FR_NAME(count_from)(codes, sizes[lane], program->first_relevant), q + lane, memory);
+            codes += sizes[lane];
+            scores += sizes[lane];
         }
 }
 

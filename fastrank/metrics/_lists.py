@@ -79,31 +79,14 @@ def make_lists(
             raise ValueError("qid, group: expected neither with a RankingDataset, which has its own, got one")
         labels, groups = data.y, Grouping(data.qid, data.qptr, data.order)
         docid = data.docid if docid is None else docid
-        values = _numbers(scores, names[1])
-        if values.ndim == 2 and values.shape[1] == 1:
-            values = values[:, 0]
-        _check_shape(values, (data.n_rows,), names[1], "one score per row of the data set")
+        values = _column(_numbers(scores, names[1]))
+        _check_shape(values, labels.shape, names[1], "one score per row of the data set")
     else:
         labels, values = _numbers(data, names[0]), _numbers(scores, names[1])
-        has_groups = qid is not None or group is not None
-        if has_groups:  # columns of a frame
-            labels, values = (
-                array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array for array in (labels, values)
-            )
-        if labels.ndim not in (1, 2):
-            raise ValueError(
-                f"{names[0]}: expected a vector of labels, or a matrix with a row per query, got shape {labels.shape}"
-            )
+        if qid is not None or group is not None:
+            labels, values = _column(labels), _column(values)
         _check_shape(values, labels.shape, names[1], f"the shape of {names[0]}")
-        if labels.ndim == 2:
-            if has_groups:
-                raise ValueError(
-                    f"qid, group: expected neither where {names[0]} is a matrix with a row per query, got one; "
-                    "pass vectors"
-                )
-            groups = _group_by_shape(*labels.shape)
-        else:
-            groups = _group(qid, group, len(labels))
+        groups = _group(labels.shape, qid, group, names[0])
     lists = Lists(groups.qid, groups.qptr, _scores(values), _grades(labels), _docids(docid, labels), rows=groups.order)
     return lists if groups.order is None else take_rows(lists, groups.order)
 
@@ -216,11 +199,22 @@ def score_error(lists: Lists, scores: NDArray[Any], row: int) -> ValueError:
     )
 
 
-def _group(qid: Any, group: Any, n_rows: int) -> Grouping:
-    if group is not None:
-        groups = group_by_sizes(group, n_rows)
-        return groups if qid is None else check_qid_in_groups(qid, groups, n_rows)
-    return group_by_qid(qid, n_rows) if qid is not None else _group_by_shape(1, n_rows)
+def _group(shape: tuple[int, ...], qid: Any, group: Any, name: str) -> Grouping:
+    has_groups = qid is not None or group is not None
+    if len(shape) == 2:
+        if has_groups:
+            raise ValueError(
+                f"qid, group: expected neither where {name} is a matrix with a row per query, got one; pass vectors"
+            )
+        return _group_by_shape(*shape)
+    if len(shape) != 1:
+        raise ValueError(f"{name}: expected a vector of labels, or a matrix with a row per query, got shape {shape}")
+    if not has_groups:
+        return _group_by_shape(1, shape[0])
+    if group is None:
+        return group_by_qid(qid, shape[0])
+    groups = group_by_sizes(group, shape[0])
+    return groups if qid is None else check_qid_in_groups(qid, groups, shape[0])
 
 
 def _group_by_shape(n_queries: int, n_docs: int) -> Grouping:
@@ -239,6 +233,11 @@ def _numbers(values: ArrayLike, name: str) -> NDArray[Any]:
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name}: expected numbers, one per document, got dtype {array.dtype}")
     return array
+
+
+def _column(array: NDArray[Any]) -> NDArray[Any]:
+    """A matrix of one column, as data frames give it, as a vector."""
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def _check_shape(array: NDArray[Any], shape: tuple[int, ...], name: str, per: str) -> None:

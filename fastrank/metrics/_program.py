@@ -112,7 +112,7 @@ class _Run:
             raise ValueError(
                 f"ties: expected 'index', 'worst', 'best' or 'docid' for ap@k with ap_norm='found', got {rules.ties!r}"
             )
-        recalls = [Measure("recall", measures[i].cut, 0, 1.0) for i in found]
+        recalls = [Measure("recall", measures[i].cut, 0, 0.0) for i in found]
         values = np.empty((len(measures) + len(recalls), out.shape[1]))
         n_empty = self._fill([*measures, *recalls], rules, values)
         out[:] = values[: len(measures)]
@@ -189,10 +189,9 @@ def _measure(metric: Metric, convention: Convention) -> Measure:
 def _reach(measures: list[Measure], lists: Lists) -> int:
     """How many ranks need a discount."""
     cuts = [measure.cut for measure in measures if measure.kind in GAIN_KINDS]
-    if cuts and min(cuts) > 0 and max(cuts) <= _SHORT_TABLE:
-        return max(cuts)
-    longest = lists.longest() if cuts else 0
-    return min(max(cuts), longest) if cuts and min(cuts) > 0 else longest
+    if not cuts:
+        return 0
+    return max(cuts) if min(cuts) > 0 and max(cuts) <= _SHORT_TABLE else lists.longest()
 
 
 def discount_table(discount: Any, size: int) -> NDArray[np.float64]:
