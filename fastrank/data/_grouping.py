@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ def group_by_sizes(group: ArrayLike, n_rows: int) -> Grouping:
             f"group: expected sizes that add up to the {plural(n_rows, 'row')} of X, got {plural(len(sizes), 'size')} "
             f"that add up to {total:,}{mend}"
         )
-    return Grouping(np.arange(len(sizes)), _offsets(sizes), None)
+    return Grouping(query_numbers(len(sizes)), _offsets(sizes), None)
 
 
 def group_by_offsets(qptr: ArrayLike, n_rows: int) -> Grouping:
@@ -80,7 +81,18 @@ def group_by_offsets(qptr: ArrayLike, n_rows: int) -> Grouping:
             f"qptr: expected offsets that never decrease, got {offsets[query]} and then {offsets[query + 1]} "
             f"at position {query + 1}"
         )
-    return Grouping(np.arange(len(sizes)), _offsets(sizes), None)
+    return Grouping(query_numbers(len(sizes)), _offsets(sizes), None)
+
+
+@lru_cache(maxsize=4)
+def query_numbers(n_queries: int) -> NDArray[np.int64]:
+    """Return 0, 1, 2, ..., the ids of queries without ids: read-only, because it is shared.
+
+    Kept, as measures are asked of the same queries again and again: a million numbers take as long as their NDCG.
+    """
+    numbers = np.arange(n_queries)
+    numbers.flags.writeable = False
+    return numbers
 
 
 def check_qid_in_groups(qid: ArrayLike, groups: Grouping, n_rows: int) -> Grouping:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fastrank._core import _cpu, _metrics
 from fastrank._validation import plural
-from fastrank.data._grouping import Grouping, check_qid_in_groups, group_by_qid, group_by_sizes, id_list
+from fastrank.data._grouping import Grouping, check_qid_in_groups, group_by_qid, group_by_sizes, id_list, query_numbers
 from fastrank.data._strings import StringColumn
 from fastrank.data.dataset import RankingDataset
 from fastrank.data.trec import Qrels, Run, join
@@ -218,7 +218,7 @@ def _group(shape: tuple[int, ...], qid: Any, group: Any, name: str) -> Grouping:
 
 
 def _group_by_shape(n_queries: int, n_docs: int) -> Grouping:
-    return Grouping(np.arange(n_queries), np.arange(n_queries + 1, dtype=np.int64) * n_docs, None)
+    return Grouping(query_numbers(n_queries), np.arange(n_queries + 1, dtype=np.int64) * n_docs, None)
 
 
 def _numbers(values: ArrayLike, name: str) -> NDArray[Any]:
