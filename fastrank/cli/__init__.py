@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from fastrank._version import __version__
 
-_COMMANDS = ("info", "demo", "convert")
+_COMMANDS = ("info", "demo", "convert", "evaluate")
 
 
 def build_parser() -> argparse.ArgumentParser:
