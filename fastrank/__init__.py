@@ -11,10 +11,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from fastrank._errors import DataFormatError
-from fastrank._version import __version__
 
 if TYPE_CHECKING:
     from fastrank import data, metrics
+    from fastrank._version import __version__
     from fastrank.data import (
         Qrels,
         Query,
@@ -64,6 +64,8 @@ _ROOMS = ("data", "metrics")
 
 def __getattr__(name: str) -> Any:
     # Loaded when first asked for (PEP 562), so that `import fastrank` costs little more than `import numpy`.
+    if name == "__version__":
+        return importlib.import_module("fastrank._version").__version__
     if name in _ROOMS:
         return importlib.import_module(f"fastrank.{name}")
     if name in __all__:

@@ -6,13 +6,13 @@ import numbers
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy  # scipy.sparse loads at first use: `import fastrank` need not wait for it
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from scipy import sparse
 
 from fastrank._core import _columns, _cpu
 from fastrank._threads import row_blocks, run_blocks
 
-Matrix: TypeAlias = "NDArray[Any] | sparse.csr_array[Any]"
+Matrix: TypeAlias = "NDArray[Any] | scipy.sparse.csr_array[Any]"
 """What X becomes: a C-ordered float32 or float64 array, or a CSR array of one of the two."""
 
 
@@ -28,7 +28,7 @@ def check_matrix(X: Any, *, allow_nan: bool = False, n_threads: int = 1, name: s
 
     Cost: one read of X, to find values that are not finite.
     """
-    if sparse.issparse(X):
+    if scipy.sparse.issparse(X):
         csr = _check_sparse(X, name)
         values: NDArray[Any] = csr.data.reshape(-1, 1)
         block = _first_nonfinite_block(values, allow_nan, n_threads)
@@ -68,11 +68,11 @@ def _real_dtype(dtype: np.dtype[Any], name: str) -> type[np.float32] | type[np.f
     raise TypeError(f"{name}: expected numbers (float32 or float64), got dtype {dtype}; convert or drop these columns")
 
 
-def _check_sparse(X: Any, name: str) -> sparse.csr_array[Any]:
+def _check_sparse(X: Any, name: str) -> scipy.sparse.csr_array[Any]:
     if X.ndim != 2:
         raise ValueError(f"{name}: expected a sparse matrix of two dimensions, got {X.ndim}")
     dtype = _real_dtype(X.dtype, name)
-    csr = sparse.csr_array(X) if X.dtype == dtype else sparse.csr_array(X, dtype=dtype)
+    csr = scipy.sparse.csr_array(X) if X.dtype == dtype else scipy.sparse.csr_array(X, dtype=dtype)
     if (np.diff(csr.indptr) < 0).any():
         raise ValueError(f"{name}: expected a CSR matrix whose indptr never decreases; build it anew")
     if csr.nnz and not 0 <= csr.indices.min() <= csr.indices.max() < csr.shape[1]:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from fastrank._validation import check_bool, check_choice, check_count, check_real, check_vector
 from fastrank.data.dataset import RankingDataset
@@ -284,7 +284,7 @@ class MinimaxAdversary(Iterator[NDArray[np.float64]]):
         shape = (n_rows, self.n_features)
         X: Any
         if sparse_features:
-            X = sparse.csr_array((value.ravel(), column.ravel(), np.arange(n_rows + 1)), shape=shape)
+            X = scipy.sparse.csr_array((value.ravel(), column.ravel(), np.arange(n_rows + 1)), shape=shape)
         else:
             X = np.zeros(shape)
             X[np.arange(n_rows), column.ravel()] = value.ravel()

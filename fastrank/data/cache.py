@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from fastrank._errors import DataFormatError
 from fastrank._version import __version__
@@ -117,7 +117,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None
         X = arrays["X"]
     else:
         parts = (arrays["X_data"], arrays["X_indices"], arrays["X_indptr"])
-        X = sparse.csr_array(parts, shape=(len(arrays["y"]), content["n_features"]))
+        X = scipy.sparse.csr_array(parts, shape=(len(arrays["y"]), content["n_features"]))
     qid: Any = arrays.get("qid")
     if "qid_data" in arrays:
         qid = text_array(list(StringColumn(arrays["qid_data"], arrays["qid_offsets"])))

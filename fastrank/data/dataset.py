@@ -8,8 +8,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Siz
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from fastrank._lazy import lazy
 from fastrank._threads import resolve_n_jobs
@@ -383,9 +383,9 @@ class RankingDataset:
                 ]
             )
         X: Any
-        if any(sparse.issparse(dataset.X) for dataset in datasets):
+        if any(scipy.sparse.issparse(dataset.X) for dataset in datasets):
             # csr_array again: SciPy before 1.12 gives a matrix
-            X = sparse.csr_array(sparse.vstack([sparse.csr_array(dataset.X) for dataset in datasets]))
+            X = scipy.sparse.csr_array(scipy.sparse.vstack([scipy.sparse.csr_array(dataset.X) for dataset in datasets]))
         else:
             X = np.concatenate([np.asarray(dataset.X) for dataset in datasets])
         grades = np.concatenate([dataset.y for dataset in datasets])
@@ -423,7 +423,7 @@ class RankingDataset:
             spread = f" ({spread})" if sizes.min() != sizes.max() else f" ({sizes.min():,} a query)"
         else:
             spread = ""
-        layout = "CSR " if sparse.issparse(self._X) else "memory-mapped " if _is_mapped(self._X) else ""
+        layout = "CSR " if scipy.sparse.issparse(self._X) else "memory-mapped " if _is_mapped(self._X) else ""
         grades = f", grades {self._y.min():g} to {self._y.max():g}" if len(self._y) else ""
         extras = [
             name
@@ -527,7 +527,7 @@ def _check_selection(index: Any, n_queries: int) -> NDArray[np.int64]:
 
 
 def _take_rows(X: Matrix, rows: Any) -> Any:
-    return sparse.csr_array(X[rows]) if sparse.issparse(X) else X[rows]
+    return scipy.sparse.csr_array(X[rows]) if scipy.sparse.issparse(X) else X[rows]
 
 
 def _is_mapped(X: Any) -> bool:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from fastrank._errors import DataFormatError
 from fastrank._validation import check_count, check_random_state, plural
@@ -159,7 +159,7 @@ def _load_fold(name: str, paths: dict[str, Path], options: dict[str, Any]) -> Fo
 def _widened(dataset: RankingDataset, n_features: int) -> RankingDataset:
     X = dataset.X
     if not isinstance(X, np.ndarray):
-        wide = sparse.csr_array((X.data, X.indices, X.indptr), shape=(dataset.n_rows, n_features))
+        wide = scipy.sparse.csr_array((X.data, X.indices, X.indptr), shape=(dataset.n_rows, n_features))
         return dataset.with_X(wide)
     return dataset.with_X(np.pad(X, ((0, 0), (0, n_features - dataset.n_features))))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from fastrank._core import _columns, _cpu
 from fastrank._threads import query_blocks, resolve_n_jobs, row_blocks, run_blocks
@@ -145,7 +145,7 @@ class QueryScaler:
 
     def _matrix(self, X: Any) -> Matrix:
         matrix = X.X if isinstance(X, RankingDataset) else check_matrix(X, allow_nan=True, n_threads=self._n_threads)
-        if sparse.issparse(matrix) and self.method != "sum":
+        if scipy.sparse.issparse(matrix) and self.method != "sum":
             raise TypeError(
                 f"X: expected a dense matrix for method={self.method!r}, which would turn zeros into other values, "
                 "got a sparse one; use method='sum' or X.toarray()"
@@ -186,7 +186,9 @@ class QueryScaler:
 
     def _scaled_globally(self, X: Matrix) -> Matrix:
         if not isinstance(X, np.ndarray):
-            return sparse.csr_array((_divided(X.data, self.divisor_[X.indices]), X.indices, X.indptr), shape=X.shape)
+            return scipy.sparse.csr_array(
+                (_divided(X.data, self.divisor_[X.indices]), X.indices, X.indptr), shape=X.shape
+            )
         out = np.empty_like(X)
 
         def scale(first: int, last: int) -> None:
@@ -224,7 +226,7 @@ class QueryScaler:
         cell = np.repeat(query, np.diff(X.indptr)) * X.shape[1] + X.indices
         cells, place = np.unique(cell, return_inverse=True)
         sums = _cell_sums(X.data, place, len(cells))
-        return sparse.csr_array((_divided(X.data, sums[place]), X.indices, X.indptr), shape=X.shape)
+        return scipy.sparse.csr_array((_divided(X.data, sums[place]), X.indices, X.indptr), shape=X.shape)
 
 
 def _cell_sums(values: NDArray[Any], cell: NDArray[Any], n_cells: int) -> NDArray[np.float64]:

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from fastrank._core import _letor
 from fastrank._errors import DataFormatError
@@ -211,7 +211,7 @@ def query_ids(tokens: list[bytes]) -> NDArray[Any]:
     return text_array([token.decode() for token in tokens])
 
 
-def join_entries(parts: list[Part], n_columns: int) -> sparse.csr_array[Any]:
+def join_entries(parts: list[Part], n_columns: int) -> scipy.sparse.csr_array[Any]:
     """Join the entries of all blocks."""
     shifts = np.cumsum([0] + [0 if part.values is None else len(part.values) for part in parts])
     ends = [part.row_end + shift for part, shift in zip(parts, shifts[:-1], strict=True) if part.row_end is not None]
@@ -222,7 +222,7 @@ def join_entries(parts: list[Part], n_columns: int) -> sparse.csr_array[Any]:
         columns = columns.astype(np.int64)
     else:
         indptr = indptr.astype(np.int32)
-    return sparse.csr_array((values, columns, indptr), shape=(len(indptr) - 1, n_columns))
+    return scipy.sparse.csr_array((values, columns, indptr), shape=(len(indptr) - 1, n_columns))
 
 
 def join_comments(parts: list[Part]) -> StringColumn | None:

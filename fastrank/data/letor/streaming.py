@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import DTypeLike
-from scipy import sparse as sp
 
 from fastrank._errors import DataFormatError
 from fastrank._threads import resolve_n_jobs
@@ -113,7 +113,11 @@ def _join_pieces(token: bytes, pieces: list[tuple[Any, ...]], least_width: int |
     """One query out of the blocks it was spread over, with arrays of its own; cut where its width is not fixed."""
     X, y, docid = zip(*pieces, strict=True)
     qid = int(token) if is_plain_integer(token) else token.decode()
-    whole: Any = sp.csr_array(sp.vstack(X, format="csr")) if sp.issparse(X[0]) else np.concatenate(X)
+    whole: Any = (
+        scipy.sparse.csr_array(scipy.sparse.vstack(X, format="csr"))
+        if scipy.sparse.issparse(X[0])
+        else np.concatenate(X)
+    )
     if least_width is not None:
         whole.resize((whole.shape[0], max(least_width, int(whole.indices.max(initial=-1)) + 1)))
     column = None if docid[0] is None else StringColumn.concatenate(list(docid))
