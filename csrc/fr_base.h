@@ -15,10 +15,12 @@
 #define FR_RESTRICT __restrict
 #define FR_INLINE static __forceinline
 #define FR_UNLIKELY(x) (x)
+#define FR_PREFETCH(address) ((void)(address))
 #else
 #define FR_RESTRICT restrict
 #define FR_INLINE static inline __attribute__((always_inline))
 #define FR_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define FR_PREFETCH(address) __builtin_prefetch((const void *)(address))
 #endif
 
 /* Pastes after expanding, for the templates that are included once per type. */

@@ -57,6 +57,8 @@ ALONE = (
     (Measure("err", 20),),
     (Measure("bpref"), Measure("rprec")),
     (Measure("tau"),),
+    tuple(measure for measure in MEASURES if measure.kind not in ("err", "bpref", "rprec", "tau")),
+    tuple(measure for measure in MEASURES if measure.kind in ("dcg", "ndcg") and measure.cut in (1, 2, 5)),
 )
 
 
@@ -492,12 +494,25 @@ def test_any_lists_and_measures_by_any_path(seed, sizes, n_codes, measures, ties
 @pytest.mark.parametrize("scorer", cases.SCORES)
 def test_shortcuts_of_long_lists_give_the_same_bits(scorer, ties):
     """Few relevant documents, few positions that count: each on both sides of where the kernel changes its way."""
-    case = cases.shortcuts(scorer)
-    for measures in ALONE[:8]:
+    double = cases.shortcuts(scorer)
+    for case, measures in itertools.product((double, double.as_float32()), ALONE[:8]):
         wanted = values(case, measures, ties, path="plain", level=0)
         for level in LEVELS:
             got = values(case, measures, ties, level=level)
             assert_same_bits(got, wanted, f"{names(measures)}, {LEVEL_NAMES[level]}")
+
+
+@pytest.mark.parametrize("level", LEVELS, ids=LEVEL_NAMES)
+@pytest.mark.parametrize("n_codes", [5, 5000])
+@pytest.mark.parametrize("n", [20, 130, 300, 700, 2100])
+def test_every_cut_gives_the_same_bits(n, n_codes, level, rng):
+    case = case_of((rng.standard_normal(n), rng.integers(0, n_codes, n)), n_codes=n_codes)
+    tables = case.tables()
+    measures = [Measure("ndcg", cut) for cut in range(1, min(n, 400) + 1)]
+    wanted = values(case, measures, tables=tables, path="plain")
+    for row, measure in enumerate(measures):
+        got = values(case, [measure], tables=tables, level=level)
+        assert_same_bits(got, wanted[[row]], f"cut {measure.cut}")
 
 
 @settings(max_examples=30, deadline=None)

@@ -172,6 +172,8 @@ cdef class Program:
                 codes_i32 = codes
                 batch.codes = &codes_i32[0]
         batch.missing, batch.missing_ptr = NULL, NULL
+        if (missing is None) != (missing_ptr is None):
+            raise ValueError("expected missing and missing_ptr together, got one without the other")
         if missing is not None:
             missing_codes = missing
             missing_offsets = missing_ptr
