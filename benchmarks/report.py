@@ -1,19 +1,24 @@
 """Print speed and memory as ratios, each table from one run.
 
-python benchmarks/report.py [reading] [grouping] [dispatch] [import]
+python benchmarks/report.py [reading] [grouping] [metrics] [metrics-trec] [dispatch] [import]
 
 Contenders are interleaved and the least of several runs counts, because machines are noisy. Whatever is timed has been
 checked for equality first. Reading is measured in a fresh process each time: CPU seconds and wall seconds around the
-call, and how far it raised the peak of resident memory.
+call, and how far it raised the peak of resident memory. Measures are whole calls from NumPy arrays, dictionaries or
+files to values, in CPU time; "~" marks peers that were too slow for all queries: time of the first ones, scaled.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import resource
+import shutil
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -60,15 +65,28 @@ print(json.dumps({"cpu": cpu, "wall": wall, "peak": peak, "arrays": arrays, "sha
 """
 
 
-def interleaved(contenders: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """The least wall seconds of each contender, taking turns."""
+def interleaved(
+    contenders: dict[str, Callable[[], Any]],
+    repeats: int,
+    clock: Callable[[], float] = time.perf_counter,
+    patience: float = float("inf"),
+) -> dict[str, float]:
+    """The least seconds of each contender, taking turns; those that take longer than `patience` run twice only."""
     least = dict.fromkeys(contenders, float("inf"))
-    for _ in range(repeats):
+    for repeat in range(repeats):
         for name, task in contenders.items():
-            started = time.perf_counter()
+            if repeat >= 2 and least[name] > patience:
+                continue
+            started = clock()
             task()
-            least[name] = min(least[name], time.perf_counter() - started)
+            least[name] = min(least[name], clock() - started)
     return least
+
+
+def cpu_seconds() -> float:
+    """CPU time of this process, all its threads, and the processes that it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def report_reading(options: argparse.Namespace) -> None:
@@ -144,23 +162,217 @@ def report_grouping(options: argparse.Namespace) -> None:
         print(f"{n_rows:12,}{n_queries:12,}{ours:10.1f}{theirs:12.1f}{ours / theirs:8.2f}")
 
 
+def report_metrics(options: argparse.Namespace) -> None:
+    """Measures of scores in NumPy arrays, us and peers: one thread, CPU time of the whole call."""
+    import metric_peers
+    import metric_workloads
+    import workloads
+
+    if options.install_peers and workloads.jjfiv_python() is None:
+        workloads.install_jjfiv()
+    absent = sorted({peer.module for peer in metric_peers.PEERS.values() if not peer.is_installed()})
+    if workloads.jjfiv_python() is None:
+        absent.append("jjfiv's fastrank (--install-peers)")
+    if absent:
+        print("left out, because not installed: " + ", ".join(absent))
+    for name in options.workloads:
+        lists = metric_workloads.WORKLOADS[name]()
+        print(f"\n{name}: {lists.n_queries:,} queries, {lists.n_docs:,} documents; CPU ms, least of {options.repeats}")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _print_metrics(lists, options)
+
+
+def _print_metrics(lists: Any, options: argparse.Namespace) -> None:
+    import metric_peers
+    from metric_workloads import MEASURES, ours, ours_together, packed_keys, read_once, sort_keys
+
+    columns = [*MEASURES, "all five"]
+    print(f"{'':<26}" + "".join(f"{column:>11}" for column in columns))
+    theirs: dict[str, dict[str, tuple[float, bool]]] = {}
+    own = dict.fromkeys(columns, float("inf"))
+    for measure in MEASURES:
+        contenders: dict[str, Callable[[], Any]] = {"ours": partial(ours, lists, measure)}
+        scale = {}
+        for name, peer in metric_peers.installed().items():
+            if peer.supports(measure, lists):
+                part = _affordable(partial(peer, measure=measure), lists, options.seconds)
+                peer.check(part, measure)
+                contenders[name] = partial(peer, part, measure)
+                scale[name] = lists.n_docs / part.n_docs
+        least = interleaved(contenders, options.repeats, time.process_time, patience=4 * options.seconds)
+        own[measure] = least["ours"]
+        for name, factor in scale.items():
+            theirs.setdefault(name, {})[measure] = (least[name] * factor, factor > 1)
+    part = lists.first(max(1, 300_000 * lists.n_queries // lists.n_docs))
+    for measure, seconds in (metric_peers.jjfiv(part, options.repeats) or {}).items():
+        theirs.setdefault("jjfiv", {})[measure] = (seconds * lists.n_docs / part.n_docs, part is not lists)
+
+    calls = {measure: partial(ours, lists, measure) for measure in MEASURES}
+    calls["all five"] = partial(ours_together, lists)
+    keys = packed_keys(lists)
+    floors = {"read once": partial(read_once, lists), "sort": partial(sort_keys, keys)}
+    again = interleaved({**calls, **floors}, 3 * options.repeats, time.process_time)
+    own = {column: min(seconds, again[column]) for column, seconds in own.items()}
+    pairs = {(column, n_jobs): partial(call, n_jobs=n_jobs) for column, call in calls.items() for n_jobs in (1, 2)}
+    wall = interleaved(pairs, 3 * options.repeats)
+
+    def row(title: str, cells: dict[str, str]) -> None:
+        print(f"{title:<26}" + "".join(f"{cells.get(column, ''):>11}" for column in columns).rstrip())
+
+    row("fastrank", {column: _milliseconds(seconds) for column, seconds in own.items()})
+    for name, found in theirs.items():
+        row(name, {measure: "~" * is_scaled + _milliseconds(s) for measure, (s, is_scaled) in found.items()})
+    defined = [name for name in theirs if name not in metric_peers.PEERS or metric_peers.PEERS[name].is_defined]
+    for title, names in (("best peer / fastrank", defined), ("unstable too", list(theirs))):
+        best = {one: min(theirs[name][one][0] for name in names if one in theirs[name]) for one in MEASURES}
+        row(title, {measure: f"{best[measure] / own[measure]:.1f}x" for measure in MEASURES})
+    row("two threads, wall", {column: f"{wall[column, 1] / wall[column, 2]:.2f}x" for column in columns})
+    row("ns per document", {column: f"{seconds / lists.n_docs * 1e9:.2f}" for column, seconds in own.items()})
+    per_document = {name: f"{again[name] / lists.n_docs * 1e9:.2f}" for name in floors}
+    dearest = max(own[measure] for measure in MEASURES)
+    print(f"all five / the dearest: {own['all five'] / dearest:.2f}", end="; ")
+    print(f"ns per document of NumPy: one read of the arrays {per_document['read once']}", end=", ")
+    print(f"sort of packed keys in matrices of equal lists {per_document['sort']}")
+    print(f"load average {os.getloadavg()[0]:.1f}; with other work on the machine the row of two threads means little")
+
+
+def _affordable(call: Callable[[Any], Any], lists: Any, seconds: float) -> Any:
+    """As many of the first queries as take about so long, all of them if they can."""
+    n_queries = max(1, lists.n_queries // 100)
+    call(lists.first(n_queries))  # imports, compiles
+    while True:
+        part = lists.first(n_queries)
+        started = time.process_time()
+        call(part)
+        took = time.process_time() - started
+        if part is lists or took > seconds / 2:
+            return part
+        n_queries = max(n_queries + 1, int(n_queries * min(10, seconds / took)))
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:,.{2 if seconds < 0.01 else 1 if seconds < 0.1 else 0}f}"
+
+
+def report_metrics_trec(options: argparse.Namespace) -> None:
+    """Five measures of TREC dictionaries and files, us and peers: one thread, CPU time."""
+    import metric_workloads
+
+    qrels, run = metric_workloads.trec_dicts()
+    n_docs = sum(map(len, run.values()))
+    print(f"{len(run):,} queries, {n_docs:,} documents; five measures; CPU ms, least of {options.repeats}")
+    with TemporaryDirectory() as folder:
+        _print_trec_dicts(qrels, run, options.repeats)
+        _print_trec_files(*metric_workloads.write_trec(qrels, run, Path(folder)), options.repeats)
+
+
+def _print_trec_dicts(qrels: Any, run: Any, repeats: int) -> None:
+    from metric_workloads import TREC_MEASURES
+
+    from fastrank.compat import pytrec_eval as ours
+
+    evaluators = {"fastrank.compat.pytrec_eval": ours.RelevanceEvaluator}
+    try:
+        import pytrec_eval
+    except ImportError:
+        print("left out, because not installed: pytrec_eval")
+    else:
+        evaluators["pytrec_eval"] = pytrec_eval.RelevanceEvaluator
+    ready = {name: make(qrels, set(TREC_MEASURES)) for name, make in evaluators.items()}
+    values = [evaluator.evaluate(run) for evaluator in ready.values()]
+    _assert_same_values(values[0], values[-1])
+
+    def anew(make: Callable[..., Any]) -> Any:
+        return make(qrels, set(TREC_MEASURES)).evaluate(run)
+
+    whole = interleaved({name: partial(anew, make) for name, make in evaluators.items()}, repeats, cpu_seconds)
+    only = {name: partial(evaluator.evaluate, run) for name, evaluator in ready.items()}
+    again = interleaved(only, repeats, cpu_seconds)
+    _print_ratios("dictionaries: constructor and evaluate", whole)
+    _print_ratios("dictionaries: evaluate", again)
+
+
+def _assert_same_values(ours: dict[str, dict[str, float]], theirs: dict[str, dict[str, float]]) -> None:
+    assert ours.keys() == theirs.keys()
+    for qid, values in theirs.items():
+        assert ours[qid].keys() == values.keys(), qid
+        assert all(abs(ours[qid][name] - value) < 1e-12 for name, value in values.items()), qid
+
+
+def _print_trec_files(qrels: Path, run: Path, repeats: int) -> None:
+    from metric_workloads import TREC_MEASURES
+
+    import fastrank as fr
+
+    def in_process() -> Any:
+        return fr.evaluate(fr.load_qrels(qrels), fr.load_run(run), TREC_MEASURES, convention="trec_eval")
+
+    def theirs() -> Any:
+        import pytrec_eval
+
+        with open(qrels) as judgements, open(run) as ranking:
+            evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(judgements), set(TREC_MEASURES))
+            return evaluator.evaluate(pytrec_eval.parse_run(ranking))
+
+    def program(*command: str) -> str:
+        measures = [part for name in TREC_MEASURES for part in ("-m", name)]
+        command = (*command, *measures, "-q", str(qrels), str(run))
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    contenders: dict[str, Callable[[], Any]] = {
+        "fastrank": in_process,
+        "fastrank evaluate (process)": partial(program, sys.executable, "-P", "-m", "fastrank", "evaluate"),
+    }
+    found = in_process()
+    try:
+        expected = theirs()
+    except ImportError:
+        pass
+    else:
+        contenders["pytrec_eval"] = theirs
+        for metric in found.metrics:
+            name = metric.trec_name
+            for qid, value in zip(found.qid.tolist(), found[metric].tolist(), strict=True):
+                assert abs(expected[qid][name] - value) < 1e-12, (qid, name)
+    if shutil.which("trec_eval"):
+        contenders["trec_eval (process)"] = partial(program, "trec_eval")
+        assert sorted(contenders["trec_eval (process)"]().splitlines()) == sorted(
+            contenders["fastrank evaluate (process)"]().splitlines()
+        )
+    else:
+        print("left out, because not on the PATH: trec_eval")
+    _print_ratios(f"files, {run.stat().st_size / 1e6:.0f} MB", interleaved(contenders, repeats, cpu_seconds))
+
+
+def _print_ratios(title: str, least: dict[str, float]) -> None:
+    """CPU ms of each contender, and how many times that of the first, which is us."""
+    print(title)
+    for name, seconds in least.items():
+        print(f"  {name:<30}{_milliseconds(seconds):>9}{seconds / next(iter(least.values())):9.1f}x")
+
+
 def report_dispatch(options: argparse.Namespace) -> None:
     """Each dispatched kernel at each CPU level, on a block that fits the second-level cache."""
+    import metric_workloads
     import numpy as np
 
     from fastrank._core import _cpu
 
     levels = range(len(_cpu.supported_levels()))
     print(f"{'kernel':<30}" + "".join(f"{name:>12}" for name in _cpu.supported_levels()) + "   times the baseline")
+    kernels: dict[str, Callable[[int], Any]] = {}
     for dtype in ("float32", "float64"):
         X = np.random.default_rng(3).normal(size=(1000, 136)).astype(dtype)
-        for name, kernel in _column_kernels(X).items():
-            results = [kernel(level).copy() for level in levels]
-            assert all(np.array_equal(result, results[0]) for result in results), name
-            contenders = {str(level): partial(_fifty_times, kernel, level) for level in levels}
-            least = interleaved(contenders, options.repeats * 3)
-            speeds = "".join(f"{least['0'] / least[str(level)]:12.2f}" for level in levels)
-            print(f"{name + ' ' + dtype:<30}{speeds}")
+        kernels |= {f"{name} {dtype}": kernel for name, kernel in _column_kernels(X).items()}
+    kernels |= metric_workloads.kernels()
+    for name, kernel in kernels.items():
+        results = [kernel(level).copy() for level in levels]
+        assert all(np.array_equal(result, results[0]) for result in results), name
+        contenders = {str(level): partial(_fifty_times, kernel, level) for level in levels}
+        least = interleaved(contenders, options.repeats * 3, time.process_time)
+        speeds = "".join(f"{least['0'] / least[str(level)]:12.2f}" for level in levels)
+        print(f"{name:<30}{speeds}")
 
 
 def _column_kernels(X: Any) -> dict[str, Callable[[int], Any]]:
@@ -218,6 +430,8 @@ def main() -> None:
     reports = {
         "reading": report_reading,
         "grouping": report_grouping,
+        "metrics": report_metrics,
+        "metrics-trec": report_metrics_trec,
         "dispatch": report_dispatch,
         "import": report_import,
     }
@@ -225,8 +439,14 @@ def main() -> None:
     parser.add_argument("tables", nargs="*", choices=[*reports, []], help="which tables (default: all)")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--megabytes", type=int, default=800, help="size of the generated text file")
+    kinds = ("mslr-like", "sparse", "long", "tiny")
+    parser.add_argument("--workloads", nargs="*", choices=kinds, default=kinds, help="lists of metrics (default: all)")
+    parser.add_argument("--seconds", type=float, default=0.25, help="time of a peer's measure; more queries are scaled")
     parser.add_argument("--install-peers", action="store_true", help="make an environment for jjfiv's fastrank")
     options = parser.parse_args()
+    # Read when NumPy and others are imported, which is later. Threads that wait in a loop count as CPU time, and not
+    # only that of the tool whose they are.
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"))
     sys.path.insert(0, str(Path(__file__).parent))
     for name in options.tables or reports:
         print(f"== {name}")

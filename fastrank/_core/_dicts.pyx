@@ -10,7 +10,7 @@
 """
 
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort, realloc
 from libc.string cimport memcpy, memset
 
@@ -50,6 +50,7 @@ cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(PyObject *, Py_ssize_t *) noexcept
     int PyUnicode_Compare(PyObject *, PyObject *) noexcept nogil
     PyObject *PyErr_Occurred() noexcept
+    const Py_ssize_t PY_SSIZE_T_MAX
     void PyErr_Clear() noexcept
 
 
@@ -60,9 +61,13 @@ cdef struct Judgement:
 
 
 cdef struct Tied:
-    uint64_t prefix
     PyObject *doc
     int32_t grade
+
+
+cdef struct Text:
+    const char *bytes
+    Py_ssize_t length
 
 
 cdef struct Found:
@@ -80,7 +85,7 @@ cdef int _grow(void **block, Py_ssize_t *capacity, Py_ssize_t n, size_t itemsize
     """Make room for n items, at least doubling what there is."""
     cdef Py_ssize_t wanted
     cdef void *larger
-    if n <= capacity[0]:
+    if n <= capacity[0] and block[0] != NULL:
         return 0
     wanted = max(n, 2 * capacity[0], 64)
     larger = realloc(block[0], wanted * itemsize)
@@ -100,8 +105,10 @@ cdef class _Workspace:
     cdef int32_t *grades
     cdef Found *found
     cdef Tied *tied
+    cdef Text *texts
+    cdef int64_t *tie_keys
     cdef char *is_found
-    cdef Py_ssize_t[7] capacity
+    cdef Py_ssize_t[9] capacity
     cdef int32_t unjudged
     cdef int level
     cdef int32_t *out  # where the grades of the next run go, and how many fit
@@ -116,7 +123,9 @@ cdef class _Workspace:
         _grow(<void **>&self.grades, &self.capacity[3], n, sizeof(int32_t))
         _grow(<void **>&self.found, &self.capacity[4], n, sizeof(Found))
         _grow(<void **>&self.tied, &self.capacity[5], n, sizeof(Tied))
-        _grow(<void **>&self.is_found, &self.capacity[6], n_judged, 1)
+        _grow(<void **>&self.texts, &self.capacity[6], n, sizeof(Text))
+        _grow(<void **>&self.tie_keys, &self.capacity[7], n + FR_SORT_PAD, sizeof(int64_t))
+        _grow(<void **>&self.is_found, &self.capacity[8], n_judged, 1)
         return 0
 
     cdef int write(self, Py_ssize_t n) except -1:
@@ -124,7 +133,7 @@ cdef class _Workspace:
         cdef Py_ssize_t rank, start, end, n_ties = 0
         cdef int32_t *out = self.out
         for rank in range(n):
-            out[rank] = self.grades[self.keys[rank] & 0xFFFFFFFF]
+            out[rank] = self.grades[<uint32_t>self.keys[rank]]
         for rank in range(1, n):
             n_ties += (self.keys[rank] >> 32 == self.keys[rank - 1] >> 32) & (out[rank] != out[rank - 1])
         self.out += n
@@ -146,19 +155,65 @@ cdef class _Workspace:
         return 0
 
     cdef void _order_ties(self, int32_t *out, Py_ssize_t start, Py_ssize_t end) noexcept:
-        cdef Py_ssize_t i, n_different = 0
-        cdef int64_t row
+        """Grades of a tied block by document descending: a sort of prefixes, then strings where prefixes are equal."""
+        cdef Py_ssize_t i, j, n = end - start, n_different = 0
+        cdef int shift
         for i in range(start + 1, end):
             n_different += out[i] != out[start]
         if n_different == 0:
             return
-        for i in range(start, end):
-            row = self.keys[i] & 0xFFFFFFFF
-            self.tied[i - start].doc, self.tied[i - start].grade = self.docs[row], self.grades[row]
-        _set_prefixes(self.tied, end - start)
-        qsort(self.tied, end - start, sizeof(Tied), _by_document)
-        for i in range(start, end):
-            out[i] = self.tied[i - start].grade
+        shift = self._make_tie_keys(start, n)
+        fr_sort(self.level).sort(self.tie_keys, n, n, self.work)
+        for i in range(n):
+            j = <uint32_t>self.keys[start + (self.tie_keys[i] & ((<int64_t>1 << shift) - 1))]
+            self.tied[i].doc, self.tied[i].grade = self.docs[j], self.grades[j]
+        i = 0
+        while i < n:
+            j = i + 1
+            while j < n and self.tie_keys[j] >> shift == self.tie_keys[i] >> shift:
+                j += 1
+            if j - i > 1:
+                qsort(self.tied + i, j - i, sizeof(Tied), _by_document)
+            i = j
+        for i in range(n):
+            out[start + i] = self.tied[i].grade
+
+    cdef int _make_tie_keys(self, Py_ssize_t start, Py_ssize_t n) noexcept:
+        """Keys that ascend as documents descend, above the place in the block. Returns the bits of the place.
+
+        A key holds the first bytes of UTF-8 (whose order is that of the characters) after what all documents of the
+        block have in common; nothing where one has no UTF-8 (a lone surrogate).
+        """
+        cdef Py_ssize_t i, at, common = PY_SSIZE_T_MAX
+        cdef Text text
+        cdef Text first
+        cdef uint64_t prefix
+        cdef int shift = 16 if n <= 65536 else 32
+        for i in range(n):
+            text.bytes = PyUnicode_AsUTF8AndSize(self.docs[<uint32_t>self.keys[start + i]], &text.length)
+            if text.bytes == NULL:
+                PyErr_Clear()
+                for at in range(n):
+                    self.tie_keys[at] = at
+                return shift
+            self.texts[i] = text
+            if i == 0:
+                first = text
+            at, common = 0, min(common, text.length)
+            while at < common and text.bytes[at] == first.bytes[at]:
+                at += 1
+            common = at
+        for i in range(n):
+            text = self.texts[i]
+            prefix = 0
+            if text.length - common >= 8:
+                for at in range(8):
+                    prefix = prefix << 8 | <unsigned char>text.bytes[common + at]
+            else:
+                for at in range(common, common + 8):
+                    prefix = prefix << 8 | (<unsigned char>text.bytes[at] if at < text.length else 0)
+            self.tie_keys[i] = <int64_t>(~prefix >> 1 >> shift << shift | <uint64_t>i)
+        return shift
 
     def __dealloc__(self):
         free(self.keys)
@@ -167,6 +222,8 @@ cdef class _Workspace:
         free(self.grades)
         free(self.found)
         free(self.tied)
+        free(self.texts)
+        free(self.tie_keys)
         free(self.is_found)
 
 
@@ -183,11 +240,11 @@ cdef class Judgements:
     cdef int32_t *slots
     cdef Py_ssize_t n_slots, slots_capacity
     cdef int64_t *bounds  # of query q: first item, first slot; then those of query q + 1
-    cdef Py_ssize_t bounds_capacity
+    cdef Py_ssize_t n_places, bounds_capacity
     cdef readonly int32_t highest  # grade, 0 if there is none
 
     def __init__(self, list pairs not None, convert):
-        cdef Py_ssize_t place = 0, first, n
+        cdef Py_ssize_t first, n
         if self.bounds != NULL:
             raise RuntimeError("expected one call, got another: judgements do not change")
         self.places, self.docs = {}, []
@@ -204,11 +261,11 @@ cdef class Judgements:
                 if n < 0:
                     raise TypeError(f"expected strings and integers from convert, got others for {query!r}")
             self._make_slots(first)
-            self.places[query] = place
-            place += 1
-            _grow(<void **>&self.bounds, &self.bounds_capacity, 2 * place + 2, sizeof(int64_t))
-            self.bounds[2 * place] = self.n_items
-            self.bounds[2 * place + 1] = self.n_slots
+            self.places[query] = self.n_places
+            _grow(<void **>&self.bounds, &self.bounds_capacity, 2 * self.n_places + 4, sizeof(int64_t))
+            self.n_places += 1
+            self.bounds[2 * self.n_places] = self.n_items
+            self.bounds[2 * self.n_places + 1] = self.n_slots
 
     def __dealloc__(self):
         free(self.items)
@@ -219,12 +276,30 @@ cdef class Judgements:
         """How many judged documents the queries at these places have together."""
         cdef Py_ssize_t place, total = 0
         for place in places:
-            if not 0 <= place < len(self.places):
-                raise ValueError(f"expected places below {len(self.places)}, got {place}")
+            if not 0 <= place < self.n_places:
+                raise ValueError(f"expected places below {self.n_places}, got {place}")
             total += self.bounds[2 * place + 2] - self.bounds[2 * place]
         return total
 
-    cdef Py_ssize_t _read(self, dict docs) except -2:
+    def select(self, list queries not None, list runs not None, convert):
+        """Queries that are judged, their runs (by `convert` if they are no dicts) and places, and documents in all."""
+        cdef Py_ssize_t q, n_rows = 0
+        cdef list chosen = [], chosen_runs = [], places = []
+        if len(queries) != len(runs):
+            raise RuntimeError("expected a run that stays the same while it is read, got one that changed")
+        for q in range(len(queries)):
+            place = self.places.get(queries[q])
+            if place is not None:
+                docs = runs[q]
+                if not PyDict_Check(docs):
+                    docs = convert(queries[q], docs)
+                n_rows += PyDict_Size(docs)
+                chosen.append(queries[q])
+                chosen_runs.append(docs)
+                places.append(place)
+        return chosen, chosen_runs, places, n_rows
+
+    cdef Py_ssize_t _read(self, docs) except -2:
         """Append the documents of one query; NOT_PLAIN if something needs converting."""
         cdef Py_ssize_t position = 0
         cdef PyObject *doc
@@ -237,7 +312,7 @@ cdef class Judgements:
             if not (PyUnicode_CheckExact(doc) and PyLong_Check(value)):
                 return NOT_PLAIN
             grade = PyLong_AsLongLongAndOverflow(value, &overflow)
-            if overflow or not -2147483648 <= grade <= 2147483647:
+            if overflow or not INT32_MIN <= grade <= INT32_MAX:
                 return NOT_PLAIN
             if grade < 0:
                 continue
@@ -273,10 +348,11 @@ cdef class Judgements:
     def rank_into(self, list queries not None, list runs not None, list places not None, convert, int32_t unjudged,
                   int level, int32_t[::1] grades not None, int64_t[::1] qptr not None, int32_t[::1] missing not None,
                   int64_t[::1] missing_ptr not None):
-        """Grades of each run by score (rounded to float32) descending, then document descending; `unjudged` without one.
+        """Grades of each run by score (rounded to float32), then document, both descending; `unjudged` without one.
 
         runs[q] is {document: score} of the query judged at places[q]; `convert(queries[q], runs[q])` returns a dict of
-        strings and floats. `missing` receives the grades of judged documents that are not in the run.
+        strings and floats. `missing` receives the grades of judged documents that are not in the run. Returns the
+        first q whose run has a NaN, or -1.
         """
         cdef _Workspace work = _Workspace()
         cdef Py_ssize_t n_queries = len(queries), q, place, n
@@ -298,17 +374,14 @@ cdef class Judgements:
                 docs = convert(queries[q], docs)
                 n = self._rank(work, docs, place)
             if n == IS_NAN:
-                nan = [doc for doc, score in docs.items() if score != score]
-                raise ValueError(
-                    f"scores: expected a number for every document, got NaN for {(nan or ['one'])[0]!r} of query "
-                    f"{queries[q]!r}; drop such documents, or give them a score below all others"
-                )
+                return q
             if n == NOT_PLAIN:
                 raise TypeError(f"expected strings and floats from convert, got others for {queries[q]!r}")
             qptr[q + 1] = grades.shape[0] - work.room
             missing_ptr[q + 1] = missing_ptr[q] + work.n_missing
+        return -1
 
-    cdef Py_ssize_t _rank(self, _Workspace work, dict docs, Py_ssize_t place) except -3:
+    cdef Py_ssize_t _rank(self, _Workspace work, docs, Py_ssize_t place) except -3:
         """Append the grades of one run, and of what it misses. Returns 0, NOT_PLAIN or IS_NAN."""
         cdef Judgement *items = self.items + self.bounds[2 * place]
         cdef int32_t *slots = self.slots + self.bounds[2 * place + 1]
@@ -321,7 +394,7 @@ cdef class Judgements:
         cdef float score
         cdef int32_t bits, j
         cdef Py_hash_t hash_
-        if size > work.room or size >= 2147483647:
+        if size > work.room or size >= INT32_MAX:
             raise RuntimeError("expected runs that stay the same while they are read, got one that grew")
         work.reserve(size, n_items)
         while PyDict_Next(<PyObject *>docs, &position, &doc, &value):
@@ -342,8 +415,8 @@ cdef class Judgements:
                 return IS_NAN
             # The bits of a float, as integers with the lower ones of negative numbers flipped, are in its order.
             memcpy(&bits, &score, sizeof(bits))
-            bits = ~(bits ^ ((bits >> 31) & 0x7FFFFFFF))
-            work.keys[n] = (<int64_t>bits * 4294967296) | n
+            bits = ~(bits ^ ((bits >> 31) & INT32_MAX))
+            work.keys[n] = <int64_t>(<uint64_t>bits << 32 | <uint64_t>n)
             work.docs[n] = doc
             work.grades[n] = work.unjudged
             hash_ = PyObject_Hash(doc)
@@ -391,35 +464,19 @@ cdef int32_t _find(PyObject *doc, int32_t likely, const Judgement *items, const 
 
 
 cdef int _by_document(const void *left, const void *right) noexcept nogil:
-    """Descending order of tied documents; a difference of prefixes decides."""
-    cdef const Tied *a = <const Tied *>left
-    cdef const Tied *b = <const Tied *>right
-    if a.prefix != b.prefix:
-        return -1 if a.prefix > b.prefix else 1
-    return PyUnicode_Compare(b.doc, a.doc)
+    """Descending order of tied documents."""
+    return PyUnicode_Compare((<const Tied *>right).doc, (<const Tied *>left).doc)
 
 
-cdef void _set_prefixes(Tied *tied, Py_ssize_t n) noexcept:
-    """The 8 bytes of UTF-8 after what all documents have in common, big end first; 0 for all where one has no UTF-8."""
-    cdef Py_ssize_t length, common, i, at
-    cdef const char *first = PyUnicode_AsUTF8AndSize(tied[0].doc, &common)
-    cdef const char *text
-    cdef uint64_t prefix
-    for i in range(n):
-        text = PyUnicode_AsUTF8AndSize(tied[i].doc, &length) if first != NULL else NULL
-        if text == NULL:
-            PyErr_Clear()  # a lone surrogate
-            for at in range(n):
-                tied[at].prefix = 0
-            return
-        at = 0
-        common = min(common, length)
-        while at < common and text[at] == first[at]:
-            at += 1
-        common = at
-    for i in range(n):
-        text = PyUnicode_AsUTF8AndSize(tied[i].doc, &length)
-        prefix = 0
-        for at in range(common, common + 8):
-            prefix = prefix << 8 | (<unsigned char>text[at] if at < length else 0)
-        tied[i].prefix = prefix
+def results(list queries not None, list keys not None, const double[:, ::1] values not None):
+    """`{query: {key: values[m, q] for m, key in enumerate(keys)} for q, query in enumerate(queries)}`."""
+    cdef Py_ssize_t n_keys = len(keys), n_queries = len(queries), m, q
+    cdef dict found = {}, row
+    if values.shape[0] != n_keys or values.shape[1] != n_queries:
+        raise ValueError(f"expected values of shape ({n_keys}, {n_queries}), got another")
+    for q in range(n_queries):
+        row = {}
+        for m in range(n_keys):
+            row[keys[m]] = values[m, q]
+        found[queries[q]] = row
+    return found

@@ -61,7 +61,6 @@ NORM_MIN = FR_NORM_MIN
 SHORT_ZERO = FR_SHORT_ZERO
 
 
-
 cdef class _Memory:
     """Bytes aligned to cache lines, freed with the object."""
 
