@@ -137,7 +137,8 @@ def test_standard_input_and_gzip(files, tmp_path):
         (["-m", "P.-3"], "illegal measure 'P.-3': expected different cut-offs of at least 1"),
         (["-m", "P."], "illegal measure 'P.': expected different cut-offs of at least 1"),
         (["-m", "P.five"], "illegal measure 'P.five': expected different cut-offs of at least 1"),
-        (["-M", "0"], "max_docs: expected an integer of at least 1, got 0"),
+        (["-M", "0"], "-M: expected an integer of at least 1, got 0"),
+        (["-l", "-1"], "-l: expected an integer of at least 0, got -1"),
         (["--convention", "letor"], "--convention: expected it with --letor only"),
     ],
 )
@@ -195,5 +196,6 @@ def test_letor_mistakes(letor, capsys):
     assert "--Max_retrieved_per_topic: expected it" in refuse(capsys, "--letor", "-M5", *letor)
     scores.write_text("1\n2\n")
     assert f"{scores}: expected 4 scores, one per document of {data}, got 2" in refuse(capsys, "--letor", *letor)
-    scores.write_text("1\nx 2\n")
-    assert f"{scores}:2: expected one score a line, got b'x 2" in refuse(capsys, "--letor", *letor)
+    for wrong in ("x 2", "1_000"):
+        scores.write_text(f"1\n{wrong}\n")
+        assert f"{scores}:2: expected one score a line, got '{wrong}'" in refuse(capsys, "--letor", *letor)

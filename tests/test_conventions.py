@@ -305,6 +305,7 @@ def test_overrides_have_a_name():
     assert changed.rule("short", "ndcg") == "keep"
     assert changed.discount == "letor"
     assert resolve_convention("letor", {"ties": "index"}).name == "letor"
+    assert resolve_convention("letor", {"gain": range(500)}).name == "letor, gain=a table of 500"
 
 
 @pytest.mark.parametrize("name", BUNDLES)
@@ -312,6 +313,7 @@ def test_conventions_are_values(name):
     convention = CONVENTIONS[name]
     for again in (pickle.loads(pickle.dumps(convention)), copy.deepcopy(convention)):
         assert again == convention
+        assert len({again, convention}) == 1
     with pytest.raises(AttributeError):
         convention.ties = "best"  # type: ignore[misc]
     with pytest.raises(TypeError):
@@ -357,6 +359,15 @@ def test_tables_are_copied():
         ({"default_k": {"ndcg": 0}}, r"default_k\['ndcg'\]: expected an integer of at least 1"),
         ({"default_k": {"tau": 1}}, "default_k: expected measures that have a cut-off, got 'tau'"),
         ({"convention": "lightgmb"}, "convention: expected one of 'fastrank', .*; did you mean 'lightgbm'"),
+        (
+            {"gain": [0, 1e308]},
+            r"gain: expected gains that, times a discount, are at most 2\^1000, .* got 1e\+308 times 1",
+        ),
+        (
+            {"discount": [1e302, 1e302], "gain": [0, 1]},
+            r"gain: expected gains that, times a discount, .* got 1 times 1e",
+        ),
+        ({"convention": ["letor"]}, r"convention: expected one of 'fastrank', .* or a Convention, got \['letor'\]"),
         ({"convention": "galago"}, "convention: expected one of 'fastrank', .* or a Convention, got 'galago'"),
     ],
 )
@@ -370,6 +381,7 @@ def test_wrong_rules(options, message):
     [
         ({"gain": 3}, "gain: expected one of 'exp2', 'linear', a list of numbers or a function, got 3"),
         ({"gain": []}, "gain: expected one of"),
+        ({"gain": lambda grades: ["much", "more"]}, r"gain: expected numbers, got \['much', 'more'\]"),
         ({"discount": [[1]]}, "discount: expected one of"),
         ({"ties": True}, "ties: expected one of"),
         ({"ties": ["mean"]}, "ties: expected one of .* or a mapping from kinds of measures"),

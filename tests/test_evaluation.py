@@ -223,6 +223,7 @@ def test_text():
     assert lines[1].split() == ["metric", "mean", "95", "%", "interval", "empty"]
     assert lines[3].split() == ["ap", "0.5278", "[-0.7200,", "1.7756]", "1", "as", "0"]
     assert len(lines) == 4
+    assert str(evaluate([1, 0], [2, 1], "ap")).splitlines()[2].split() == ["ap", "1.0000", "0"]  # no interval of one
 
 
 def test_tables():

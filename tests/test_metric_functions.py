@@ -283,6 +283,17 @@ def test_scores_beyond_single_precision():
         metrics.ndcg([0, 1], [1, 1e39], convention="xgboost")
 
 
+def test_places_in_a_matrix():
+    with pytest.raises(ValueError, match="got nan in row 1, column 2; mend"):
+        metrics.ndcg([[0, 1, 0], [0, 1, 0]], [[1, 2, 3], [1, 2, NAN]])
+    with pytest.raises(ValueError, match="got -1 in row 1, column 2; shift"):
+        metrics.ndcg([[0, NAN, 0], [0, 1, -1]], [[1, 2, 3], [1, 2, 3]], judged_only=True)
+
+
+def test_large_integers_as_scores():
+    assert metrics.rr([0, 1], [2**53 - 1, 2**53]).tolist() == [1.0]
+
+
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "tau"])
 @pytest.mark.parametrize("dtype", ["i4", "i8", "f8"])
 def test_negative_grades(kind, dtype):
@@ -312,6 +323,7 @@ def test_negative_grades(kind, dtype):
             "grades: expected grades below 2, as the table of gain has 2 entries, got 3 in row 1",
         ),
         ([0, 1], {"k": 0}, "k: expected an integer of at least 1, got 0"),
+        ([0, 1], {"k": 2**63}, "k: expected at most 2,147,483,647, got 9223372036854775808; None is the whole list"),
         ([0, 1], {"k": -3}, "k: expected an integer of at least 1, got -3"),
         ([0, 1, 2], {}, r"y_score: expected 3 values \(the shape of y_true\), got 2"),
         ([[0, 1]], {}, r"y_score: expected shape \(1, 2\) \(the shape of y_true\), got \(2,\)"),
@@ -331,6 +343,13 @@ def test_mistakes(grades, options, message):
     [
         ((["a", "b"], [1, 2]), {}, "y_true: expected numbers, one per document, got dtype <U1"),
         (([0, 1], [1, None]), {}, "y_score: expected numbers|finite"),
+        (({"q": {"d": 1}}, {"q": {"d": 1.0}}), {}, r"y_true: expected .* got a dict; .* pass Qrels.from_dict\(...\)"),
+        (
+            ([0, 1], [2**60, 2**60 + 1]),
+            {},
+            r"y_score: expected integers of at most 2\^53 in size.* got 1152921504606846977",
+        ),
+        (([0, 1], [-(2**63), 1]), {}, r"y_score: expected integers of at most 2\^53 in size.* got 9223372036854775808"),
         (([0, 1], [1j, 2]), {}, "y_score: expected numbers, one per document, got dtype complex128"),
         (([[0], [0, 1]], [1, 2]), {}, "y_true: expected numbers, one per document, got what NumPy cannot read"),
         ((np.ma.masked_array([0, 1], [True, False]), [1, 2]), {}, "y_true: expected plain values, got a masked array"),

@@ -136,6 +136,7 @@ def test_settings_are_part_of_a_measure():
         "ir_measures": "AP(rel=2)@100",
     }
     assert Metric("ap", rel=0.5).safe_name == "ap_rel_0p5"
+    assert Metric("ap", rel=0.50000001).name == "ap(rel=0.50000001)"
     assert metric != Metric("ap", 100)
     assert metric == Metric("ap", 100, rel=2.0)
 

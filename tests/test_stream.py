@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import functools
 import pickle
 
@@ -139,11 +140,15 @@ def test_shards_are_merged(data):
 def test_shards_that_do_not_fit():
     stream = StreamEvaluator("ap")
     stream.update([1], [1], qid=["a"])
-    with pytest.raises(ValueError, match="other: expected the same metrics"):
+    with pytest.raises(ValueError, match=r"other: expected the same measures \(ap\), got rr"):
         stream.merge(StreamEvaluator("rr"))
-    with pytest.raises(ValueError, match="other: expected the same convention"):
+    with pytest.raises(
+        ValueError, match=r"other: expected the same convention \(discount='log2'\), got discount='letor'"
+    ):
         stream.merge(StreamEvaluator("ap", "letor"))
     with pytest.raises(ValueError, match="got 'a' again"):
+        stream.merge(copy.deepcopy(stream))
+    with pytest.raises(ValueError, match="other: expected another stream, got this one"):
         stream.merge(stream)
     with pytest.raises(TypeError, match="other: expected a StreamEvaluator, got dict"):
         stream.merge({})

@@ -396,6 +396,10 @@ def test_frames(library):
         (lambda: Run.from_dict([1]), TypeError, "pairs: expected a dict such as {'q1': {'d1': 1}}, got list"),
         (lambda: Run.from_dict({1: {}}), TypeError, "pairs: expected query ids that are strings, with a dict"),
         (lambda: Run.from_dict({"a": {2: 1}}), TypeError, "pairs: expected document ids that are strings, got 2"),
+        (lambda: Run.from_dict({"a": {}, "b": {"x": 1, "y": np.nan}}), ValueError,
+         "score: expected numbers, got nan for query 'b' and document 'y'; drop"),
+        (lambda: Qrels.from_dict({"a": {"x": 1}, "b": {"y": 0.5}}), ValueError, "got 0.5 for query 'b' and document"),
+        (lambda: Run.from_dict({"a": {"x": [1], "y": 2}}), TypeError, "score: expected a number for each document"),
         (lambda: Run.from_dict({"a": {"x": None}}), TypeError, "score: expected a vector of numbers"),
         (lambda: Run.from_frame([1]), TypeError, "frame: expected a data frame with named columns, got list"),
     ],
@@ -413,3 +417,12 @@ def test_equality_is_of_content():
     assert one != Run.from_dict({"b": {"x": 1, "y": 2}})
     assert one != Run.from_dict({"a": {"xy": 1, "": 2}})
     assert one != Qrels.from_dict({"a": {"x": 1, "y": 2}})
+
+
+def test_pickled_pairs_are_the_same_and_immutable():
+    one = Run(["a", "a"], ["x", "y"], [1, 2], tag="mine")
+    again = pickle.loads(pickle.dumps(one))
+    assert again == one
+    assert again.tag == "mine"
+    with pytest.raises(ValueError, match="read-only"):
+        again.score[0] = 3

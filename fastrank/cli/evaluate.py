@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastrank._errors import DataFormatError
+from fastrank._validation import check_count
 from fastrank.data.letor import load_letor
+from fastrank.data.letor._format import shown
 from fastrank.data.trec import UNJUDGED, Joined, join, load_qrels, load_run
 
 if TYPE_CHECKING:
@@ -118,12 +121,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _wrapped(names: Any) -> str:
-    lines = [""]
-    for name in names:
-        lines = [*lines, ""] if len(lines[-1]) + len(name) > 110 else lines
-        lines[-1] += f"  {name}" if not lines[-1] else f", {name}"
-    return "\n".join(lines)
+def _wrapped(names: Iterable[str]) -> str:
+    return textwrap.fill(", ".join(names), 110, initial_indent="  ", subsequent_indent="  ")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -134,6 +133,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.convention is not None:
         raise ValueError("--convention: expected it with --letor only, got a TREC run, which counts as trec_eval does")
     measures = _requested(arguments.measure or ["official"])
+    check_count(arguments.level_for_rel, name="-l", least=0)
+    if arguments.Max_retrieved_per_topic is not None:
+        check_count(arguments.Max_retrieved_per_topic, name="-M")
     judgements = load_qrels(_path(arguments.judgements), n_jobs=arguments.jobs)
     ranking = load_run(_path(arguments.results), n_jobs=arguments.jobs)
     joined = join(
@@ -317,10 +319,10 @@ def _read_scores(path: str) -> NDArray[np.float64]:
     with Path(path).open("rb") as file:
         for number, line in enumerate(file, start=1):
             try:
-                scores.append(float(line))
+                scores.append(float(b"" if b"_" in line else line))  # Python reads 1_000 too
             except ValueError:
                 raise DataFormatError(
-                    f"expected one score a line, got {line[:60]!r}; write numbers as 1, -0.5 or 2e-3",
+                    f"expected one score a line, got {shown(line.strip())}; write numbers as 1, -0.5 or 2e-3",
                     path=path,
                     line=number,
                 ) from None

@@ -20,7 +20,7 @@ from fastrank.metrics.conventions import Convention, Table, check_nonnegative
 from fastrank.metrics.names import GAIN_KINDS
 
 _HOPEFUL = 32
-_MAX_EXP2 = 1000  # 2^grade - 1 is finite up to here
+_MAX_EXP2 = 1000  # 2^grade - 1 is finite up to here, and so are sums of it
 _MAX_DIRECT = 1024  # whole grades below this are their own numbers; others are numbered by a sort
 
 

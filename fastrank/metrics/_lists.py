@@ -6,6 +6,7 @@ which reads them anyway.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ from fastrank.data.trec import Qrels, Run, join
 from fastrank.metrics.conventions import Convention
 from fastrank.metrics.names import KINDS
 
+_MAX_INTEGER = 2**53
+
 UNJUDGED = -(2**31)
 """The grade of a document without a judgement, where grades are integers; NaN where they are real."""
 
@@ -29,7 +32,8 @@ class Lists(NamedTuple):
 
     Query q has the rows qptr[q] to qptr[q + 1] - 1. `scores` is None where rows are in rank order. `missing_grades` are
     grades of judged documents that are in no row: query q has missing_ptr[q] to missing_ptr[q + 1] - 1 of them.
-    `rows` says which row of the user's each row is, None: the same.
+    `rows` says which row of the user's each row is, None: the same. `width` is the number of columns where the user's
+    labels are a matrix with a row per query.
     """
 
     qid: NDArray[Any]
@@ -40,11 +44,14 @@ class Lists(NamedTuple):
     missing_grades: NDArray[np.int32] | None = None
     missing_ptr: NDArray[np.int64] | None = None
     rows: NDArray[np.int64] | None = None
+    width: int | None = None
 
     def place(self, row: int) -> str:
         """Name a row as the user knows it."""
         query = int(np.searchsorted(self.qptr, row, side="right")) - 1
         users_row = row if self.rows is None else int(self.rows[row])
+        if self.width is not None:
+            return f"row {users_row // self.width}, column {users_row % self.width}"
         return f"row {users_row} (query {id_list(self.qid[query : query + 1])[0]!r})"
 
     def longest(self) -> int:
@@ -70,6 +77,12 @@ def make_lists(
 
     `names` are the caller's names of the first two arguments.
     """
+    width = None
+    if isinstance(data, Mapping):
+        raise TypeError(
+            f"{names[0]}: expected a data set, labels or Qrels, got a {type(data).__name__}; for "
+            "{query: {document: relevance}} pass Qrels.from_dict(...), and Run.from_dict(...) as " + names[1]
+        )
     if isinstance(data, Qrels):
         if qid is not None or group is not None or docid is not None:
             raise ValueError("qid, group, docid: expected none of them with Qrels, which have their own, got one")
@@ -87,7 +100,9 @@ def make_lists(
             labels, values = _column(labels), _column(values)
         _check_shape(values, labels.shape, names[1], f"the shape of {names[0]}")
         groups = _group(labels.shape, qid, group, names[0])
-    lists = Lists(groups.qid, groups.qptr, _scores(values), _grades(labels), _docids(docid, labels), rows=groups.order)
+        width = labels.shape[1] if labels.ndim == 2 else None
+    columns = _scores(values, names[1]), _grades(labels), _docids(docid, labels)
+    lists = Lists(groups.qid, groups.qptr, *columns, rows=groups.order, width=width)
     return lists if groups.order is None else take_rows(lists, groups.order)
 
 
@@ -248,7 +263,14 @@ def _check_shape(array: NDArray[Any], shape: tuple[int, ...], name: str, per: st
     raise ValueError(f"{name}: expected shape {shape} ({per}), got {array.shape}")
 
 
-def _scores(values: NDArray[Any]) -> NDArray[Any]:
+def _scores(values: NDArray[Any], name: str) -> NDArray[Any]:
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        largest = max(int(values.max(initial=0)), -int(values.min(initial=0)))
+        if largest > _MAX_INTEGER:
+            raise ValueError(
+                f"{name}: expected integers of at most 2^53 in size, which float64 can tell apart, got {largest}; "
+                "subtract a constant, or pass floating-point scores"
+            )
     dtype = np.float32 if values.dtype in (np.float16, np.float32) else np.float64
     return np.require(values.reshape(-1), dtype=dtype, requirements=["C_CONTIGUOUS", "ALIGNED"])
 

@@ -19,6 +19,7 @@ from fastrank.metrics.conventions import Convention, check_nonnegative
 from fastrank.metrics.names import GAIN_KINDS, Metric
 
 _ROWS_PER_BLOCK = 65536
+_MAX_TERM = 2.0**1000  # the sum of 2^23 of them is still finite
 _SHORT_TABLE = 4096  # discounts that are cheaper to have than to know the longest list
 
 
@@ -159,18 +160,21 @@ class _Run:
     def _program(self, measures: list[Measure], rules: Rules) -> _metrics.Program:
         lists, convention, coding = self._lists, self._convention, self._coding
         kinds, cuts, flags, fills = zip(*measures, strict=True)
-        zeros = np.zeros_like(coding.levels)
-        has_gains = not GAIN_KINDS.isdisjoint(kinds)
+        zeros = gain_of = np.zeros_like(coding.levels)
+        discounts = discount_table(convention.discount, _reach(measures, lists))
+        if not GAIN_KINDS.isdisjoint(kinds):
+            gain_of = gains(lists, coding.levels, rules.gain or convention.gain)
+            _check_summable(gain_of, discounts)
         return _metrics.Program(
             np.array([_metrics.KINDS[kind] for kind in kinds], dtype=np.int32),
             np.array(cuts, dtype=np.int64),
             np.array(flags, dtype=np.int32),
             np.array(fills, dtype=np.float64),
-            coding.by_code(gains(lists, coding.levels, rules.gain or convention.gain) if has_gains else zeros),
+            coding.by_code(gain_of),
             coding.by_code(stops(lists, coding.levels, convention) if "err" in kinds else zeros),
             coding.first_judged,
             coding.first_relevant(rules.rel),
-            discount_table(convention.discount, _reach(measures, lists)),
+            discounts,
             _metrics.TIES["index" if rules.ties == "docid" else rules.ties],
         )
 
@@ -192,6 +196,16 @@ def _reach(measures: list[Measure], lists: Lists) -> int:
     if not cuts:
         return 0
     return max(cuts) if min(cuts) > 0 and max(cuts) <= _SHORT_TABLE else lists.longest()
+
+
+def _check_summable(gain_of: NDArray[np.float64], discounts: NDArray[np.float64]) -> None:
+    """Refuse gains whose sum might be infinite."""
+    gain, discount = float(gain_of.max(initial=0.0)), float(discounts.max(initial=0.0))
+    if gain * discount > _MAX_TERM:
+        raise ValueError(
+            f"gain: expected gains that, times a discount, are at most 2^1000, so that their sum is finite, got "
+            f"{gain:g} times {discount:g}; rescale the grades, or pass another gain="
+        )
 
 
 def discount_table(discount: Any, size: int) -> NDArray[np.float64]:

@@ -30,6 +30,7 @@ from fastrank.metrics._statistics import (
     wilcoxon_test,
 )
 from fastrank.metrics._tables import data_frame, latex_table, markdown_table, text_table
+from fastrank.metrics.conventions import first_difference
 from fastrank.metrics.evaluation import Evaluation
 from fastrank.metrics.names import Metric, parse_metric, parse_metrics
 
@@ -548,14 +549,13 @@ def _check_metrics(
 def _check_conventions(evaluations: Mapping[str, Evaluation], base: str) -> None:
     first = evaluations[base].convention
     for name, evaluation in evaluations.items():
-        # The name is only a label: two bundles with the same rules are the same convention.
-        for field in dataclasses.fields(first):
-            ours, theirs = getattr(first, field.name), getattr(evaluation.convention, field.name)
-            if field.name != "name" and ours != theirs:
-                raise ValueError(
-                    f"evaluations: expected one convention for all systems, got {field.name}={ours!r} in {base!r} and "
-                    f"{field.name}={theirs!r} in {name!r}; evaluate both the same way"
-                )
+        field = first_difference(first, evaluation.convention)
+        if field is not None:
+            ours, theirs = getattr(first, field), getattr(evaluation.convention, field)
+            raise ValueError(
+                f"evaluations: expected one convention for all systems, got {field}={ours!r} in {base!r} and "
+                f"{field}={theirs!r} in {name!r}; evaluate both the same way"
+            )
 
 
 def _aligned(

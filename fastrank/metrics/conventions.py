@@ -73,6 +73,8 @@ EMPTY = (0, 1, "skip", "nan", "error")
 SHORT = ("keep", "zero", "shrink")
 AP_NORMS = ("R", "min", "found")
 
+_MAX_SHOWN = 8  # entries of a table that a convention's name may have
+
 
 @dataclass(frozen=True)
 class Convention:
@@ -127,6 +129,8 @@ class Convention:
     max_grade: float | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise TypeError(f"name: expected a string, got {self.name!r}")
         checked = {
             "gain": _check_table(self.gain, ("exp2", "linear"), "gain"),
             "discount": _check_table(self.discount, ("log2", "letor"), "discount"),
@@ -148,6 +152,10 @@ class Convention:
         """Return the value of `ties`, `empty` or `short` for one kind of measure."""
         value = getattr(self, field_name)
         return value.get(kind, _DEFAULTS[field_name]) if isinstance(value, Mapping) else value
+
+    def __hash__(self) -> int:
+        # mappings have no hash; equal conventions have equal names
+        return hash(self.name)
 
     def __reduce__(self) -> tuple[object, ...]:
         # read-only mappings do not pickle
@@ -185,8 +193,8 @@ def resolve_convention(convention: str | Convention | None, overrides: Overrides
     """
     if isinstance(convention, Convention):
         found = convention
-    elif convention is None or convention in CONVENTIONS:
-        found = CONVENTIONS[convention or "fastrank"]
+    elif convention is None or (isinstance(convention, str) and convention in CONVENTIONS):
+        found = CONVENTIONS["fastrank" if convention is None else convention]
     else:
         raise ValueError(
             f"convention: expected one of {', '.join(map(repr, CONVENTIONS))} or a Convention, "
@@ -242,7 +250,17 @@ def takes_convention(function: Callable[P, R]) -> Callable[P, R]:
 def _brief(value: Any) -> str:
     if callable(value):
         return getattr(value, "__name__", "a function")
+    if isinstance(value, tuple) and len(value) > _MAX_SHOWN:
+        return f"a table of {len(value)}"
     return repr(dict(value) if isinstance(value, Mapping) else value)
+
+
+def first_difference(ours: Convention, theirs: Convention) -> str | None:
+    """Return the first field on which two conventions differ, None where they agree; names are only labels."""
+    for one in fields(Convention):
+        if one.name != "name" and getattr(ours, one.name) != getattr(theirs, one.name):
+            return one.name
+    return None
 
 
 def _suggestion(name: Any, known: Any) -> str:
@@ -265,7 +283,10 @@ def _check_table(value: Any, names: tuple[str, ...], name: str) -> Table:
 
 def check_nonnegative(values: ArrayLike, name: str) -> Any:
     """Return the values as float64 if they are finite and not negative."""
-    table = np.asarray(values, dtype=np.float64)
+    try:
+        table = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: expected numbers, got {values!r}") from None
     bad = ~(np.isfinite(table) & (table >= 0))
     if bad.any():
         raise ValueError(

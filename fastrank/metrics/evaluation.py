@@ -34,7 +34,7 @@ class Evaluation:
     ----------
     metrics : tuple of Metric
     qid : ndarray of shape (n_queries,)
-        The queries, in order of first appearance.
+        The queries, in order of first appearance; of Qrels ascending.
     values : ndarray of float64, shape (n_metrics, n_queries)
         NaN for an empty query that the convention skips, or marks with NaN.
     convention : Convention
@@ -185,7 +185,8 @@ class Evaluation:
             rule = self.convention.rule("empty", metric.kind)
             n_empty = self.n_empty[metric.name]
             counted = "" if n_empty == 0 else " skipped" if rule == "skip" else f" as {rule}"
-            rows.append([metric.name, self.mean[metric.name], f"[{low:.4f}, {high:.4f}]", f"{n_empty:,}{counted}"])
+            interval = None if math.isnan(low) else f"[{low:.4f}, {high:.4f}]"
+            rows.append([metric.name, self.mean[metric.name], interval, f"{n_empty:,}{counted}"])
         return ["metric", "mean", "95 % interval", "empty"], rows
 
     def __str__(self) -> str:
@@ -256,9 +257,13 @@ def evaluate(
     Notes
     -----
     Cost: a sort of each query, less where cut-offs or few relevant documents allow; further measures cost little.
-    Memory beyond input and output: O(longest list) per thread. Weights of a data set are not used. Of Qrels and a Run
-    the queries count that both have: to count those that the run lacks, as `trec_eval -c` does, and for its other
-    options, pass `fastrank.data.trec.join(qrels, run, complete=True)` to `evaluate_lists`.
+    Memory beyond input and output: O(longest list) per thread, where labels are int32, int64 or float64 and scores
+    float32 or float64. Other types are copied and `qid` is grouped first; unjudged documents, grades above 31 or not
+    whole, and gains that are functions take up to 25 bytes per document.
+
+    No rows are no query with `qid` or `group`, and one empty query without. Weights of a data set are not used. Of
+    Qrels and a Run the queries count that both have: to count those that the run lacks, as `trec_eval -c` does, and for
+    its other options, pass `fastrank.data.trec.join(qrels, run, complete=True)` to `evaluate_lists`.
 
     Examples
     --------

@@ -12,7 +12,6 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from fastrank._validation import check_count
 from fastrank.metrics._lists import make_lists
 from fastrank.metrics._program import run_lists
 from fastrank.metrics.conventions import Convention, Overrides, resolve_convention, takes_convention
@@ -28,16 +27,16 @@ PerQuery: TypeAlias = NDArray[np.float64]
 _PARAMETERS = """\
     Parameters
     ----------
-    y_true : array-like of shape (n_rows,) or (n_queries, n_docs), or a RankingDataset
+    y_true : array-like of shape (n_rows,) or (n_queries, n_docs), RankingDataset, or Qrels
         Relevance grades, 0 and above; NaN for documents that nobody judged. A matrix has a query in each row.
-    y_score : array-like of the same shape
+    y_score : array-like of the same shape; with Qrels a Run
         Scores; the highest is ranked first. float32 and float64 arrays are used as they are.
 {k}    {shared}
 
     Returns
     -------
     ndarray of float64, shape (n_queries,)
-        In order of first appearance of the query.
+        In order of first appearance of the query; of Qrels ascending by query id.
 
     Raises
     ------
@@ -71,9 +70,10 @@ def _per_query(
     n_jobs: int | None,
     overrides: Overrides,
 ) -> PerQuery:
-    metric = Metric(kind, None if k is None else check_count(k, name="k"))
+    metric = Metric(kind, k)
     rules = resolve_convention(convention, overrides)
-    lists = make_lists(y_true, y_score, qid, group, docid, convention=rules, names=("y_true", "y_score"))
+    names = ("y_true", "y_score")
+    lists = make_lists(y_true, y_score, qid, group, docid, convention=rules, names=names, n_jobs=n_jobs)
     values: PerQuery = run_lists(lists, [metric], rules, n_jobs)[0][0]
     return values
 

@@ -26,6 +26,8 @@ REL_KINDS = frozenset({"ap", "rr", "precision", "recall", "success", "bpref", "r
 GAIN_KINDS = frozenset({"dcg", "ndcg"})
 """Those that add up gains."""
 
+_MAX_CUT = 2**31 - 1  # no list is longer
+
 # What other tools and papers call them; case, underscores, hyphens and blanks are left out before looking up.
 _OTHER_NAMES = {
     "dcg": "discountedcumulativegain dcgscore",
@@ -162,7 +164,7 @@ class Metric:
         if self.k is not None:
             if self.kind not in CUT_KINDS:
                 raise ValueError(f"k: expected None, as {self.kind} is of the whole list, got {self.k!r}")
-            object.__setattr__(self, "k", check_count(self.k, name="k"))
+            object.__setattr__(self, "k", _check_cut(self.k))
         if self.rel is not None:
             if self.kind not in REL_KINDS:
                 raise ValueError(f"rel: expected None, as {self.kind} knows no relevant documents, got {self.rel!r}")
@@ -196,7 +198,8 @@ class Metric:
         """What the tools that have it call this measure. `parse_metric` reads all of them.
 
         The same name is not always the same number: see `fastrank.metrics.CONVENTIONS`. A measure with settings of its
-        own has only our name, and that of ir_measures where it can say it.
+        own has only our name, that of ir_measures where it can say it, and a safe one for mlflow, the only spelling
+        that `parse_metric` does not read back.
         """
         found = {"fastrank": self.name, "mlflow": self.safe_name}
         for tool, kinds in _SPELLINGS.items():
@@ -210,7 +213,7 @@ class Metric:
         return found
 
     def _settings(self, form: str, separator: str) -> str:
-        settings = {"rel": None if self.rel is None else f"{self.rel:g}", "gain": self.gain}
+        settings = {"rel": None if self.rel is None else _exact(self.rel), "gain": self.gain}
         return separator.join(form.format(name, value) for name, value in settings.items() if value is not None)
 
     def __str__(self) -> str:
@@ -288,6 +291,19 @@ def parse_metrics(metrics: Any) -> tuple[Metric, ...]:
     if not found:
         raise ValueError("metrics: expected at least one measure, got none; pass for example ['ndcg@10', 'map']")
     return found
+
+
+def _check_cut(k: Any) -> int:
+    cut = check_count(k, name="k")
+    if cut > _MAX_CUT:
+        raise ValueError(f"k: expected at most {_MAX_CUT:,}, got {cut}; None is the whole list")
+    return cut
+
+
+def _exact(number: float) -> str:
+    """The number in few digits, but in as many as tell it from others: different measures have different names."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
 
 
 def _compact(name: str) -> str:

@@ -15,7 +15,7 @@ from fastrank.data.dataset import RankingDataset
 from fastrank.data.trec import Qrels
 from fastrank.metrics._lists import make_lists
 from fastrank.metrics._program import run_lists
-from fastrank.metrics.conventions import Convention, Overrides, resolve_convention
+from fastrank.metrics.conventions import Convention, Overrides, first_difference, resolve_convention
 from fastrank.metrics.evaluation import DEFAULT_METRICS, Evaluation
 from fastrank.metrics.names import Metric, parse_metrics
 
@@ -103,10 +103,15 @@ class StreamEvaluator:
         """
         if not isinstance(other, StreamEvaluator):
             raise TypeError(f"other: expected a StreamEvaluator, got {type(other).__name__}")
-        for name in ("metrics", "convention"):
-            ours, theirs = getattr(self, name), getattr(other, name)
-            if ours != theirs:
-                raise ValueError(f"other: expected the same {name}, got {theirs} and not {ours}")
+        if other is self:
+            raise ValueError("other: expected another stream, got this one; its queries would count twice")
+        if self.metrics != other.metrics:
+            ours, theirs = (", ".join(metric.name for metric in one.metrics) for one in (self, other))
+            raise ValueError(f"other: expected the same measures ({ours}), got {theirs}")
+        field = first_difference(self.convention, other.convention)
+        if field is not None:
+            ours, theirs = (f"{field}={getattr(one.convention, field)!r}" for one in (self, other))
+            raise ValueError(f"other: expected the same convention ({ours}), got {theirs}")
         if other.n_queries:
             qid, has_ids = _join(other._qid), bool(other._seen)
             self._check_new(qid, has_ids)

@@ -99,7 +99,10 @@ def join(
     """
     for name, value, kind in (("qrels", qrels, Qrels), ("run", run, Run)):
         if not isinstance(value, kind):
-            raise TypeError(f"{name}: expected {kind.__name__}, got {type(value).__name__}")
+            raise TypeError(
+                f"{name}: expected {kind.__name__}, got {type(value).__name__}; read it with load_{name}, or make it "
+                f"with {kind.__name__}.from_dict or .from_frame"
+            )
     complete, judged_only = check_bool(complete, name="complete"), check_bool(judged_only, name="judged_only")
     dtype = np.float64 if score_dtype is None else check_float_dtype(score_dtype, name="score_dtype")
     most = None if max_docs is None else check_count(max_docs, name="max_docs")

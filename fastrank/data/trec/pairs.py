@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -55,7 +55,7 @@ class Pairs:
             )
 
     @classmethod
-    def _check_values(cls, values: ArrayLike) -> NDArray[Any]:
+    def _check_values(cls, values: ArrayLike, place: Callable[[int], str] = "at position {}".format) -> NDArray[Any]:
         raise NotImplementedError
 
     def _fill(self, qid: NDArray[Any], qptr: NDArray[np.int64], docid: StringColumn, values: NDArray[Any]) -> None:
@@ -93,8 +93,13 @@ class Pairs:
         for docid in documents:
             if not isinstance(docid, str):
                 raise TypeError(f"pairs: expected document ids that are strings, got {docid!r}")
-        column = StringColumn.from_strings(documents)
-        return cls._trusted(text_array(list(pairs)), np.array(sizes, dtype=np.int64), column, cls._check_values(values))
+        column, qptr = StringColumn.from_strings(documents), np.array(sizes, dtype=np.int64)
+
+        def place(row: int) -> str:
+            qid = list(pairs)[int(np.searchsorted(qptr, row, side="right")) - 1]
+            return f"for query {qid!r} and document {documents[row]!r}"
+
+        return cls._trusted(text_array(list(pairs)), qptr, column, cls._check_values(values, place))
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return `{query id: {document id: value}}`."""
@@ -146,6 +151,10 @@ class Pairs:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}: {plural(self.n_queries, 'query')}, {plural(len(self), 'document')}"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._fill(self.qid, self.qptr, self.docid, self._values)  # pickle makes arrays writable
 
     def __getstate__(self) -> dict[str, Any]:
         # hashes are quickly made anew, and another machine may have another byte order
@@ -223,7 +232,9 @@ class Qrels(Pairs):
         super().__init__(qid, docid, relevance)
 
     @classmethod
-    def _check_values(cls, values: ArrayLike) -> NDArray[np.int32]:
+    def _check_values(
+        cls, values: ArrayLike, place: Callable[[int], str] = "at position {}".format
+    ) -> NDArray[np.int32]:
         numbers = _numbers(values, "relevance")
         wrong = ~((numbers > -(2.0**31)) & (numbers < 2.0**31))  # NaN too
         if numbers.dtype.kind == "f":
@@ -231,7 +242,7 @@ class Qrels(Pairs):
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ValueError(
-                f"relevance: expected integers above -2^31 and below 2^31, got {numbers[row]} at position {row}; round "
+                f"relevance: expected integers above -2^31 and below 2^31, got {numbers[row]} {place(row)}; round "
                 "grades, and drop documents without a judgement"
             )
         return numbers.astype(np.int32)
@@ -303,13 +314,13 @@ class Run(Pairs):
         self.tag = str(tag)
 
     @classmethod
-    def _check_values(cls, values: ArrayLike) -> NDArray[np.float64]:
+    def _check_values(
+        cls, values: ArrayLike, place: Callable[[int], str] = "at position {}".format
+    ) -> NDArray[np.float64]:
         scores = _numbers(values, "score").astype(np.float64)
         if np.isnan(scores).any():
             row = int(np.argmax(np.isnan(scores)))
-            raise ValueError(
-                f"score: expected numbers, got nan at position {row}; drop such documents, or give a score"
-            )
+            raise ValueError(f"score: expected numbers, got nan {place(row)}; drop such documents, or give a score")
         return scores
 
     @classmethod
@@ -333,7 +344,10 @@ class Run(Pairs):
 
 
 def _numbers(values: ArrayLike, name: str) -> NDArray[Any]:
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # sequences of different lengths among them
+        raise TypeError(f"{name}: expected a number for each document, got sequences") from None
     if array.size == 0 and array.ndim == 1:
         return array.astype(np.float64)
     if array.ndim != 1 or array.dtype.kind not in "fiub":
