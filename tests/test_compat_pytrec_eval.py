@@ -596,5 +596,9 @@ def test_kernel_refuses_what_does_not_fit():
         rank([0], arrays[0], np.empty(3, np.int64), np.empty(3, np.int32), arrays[3])
     with pytest.raises(RuntimeError, match="expected runs that stay the same"):
         rank([0], np.empty(4, np.int32), arrays[1], np.empty(3, np.int32), arrays[3])
+    with pytest.raises(RuntimeError, match="expected a run that stays the same"):
+        judgements.select(["q1", "q2"], [{}], dict)
+    with pytest.raises(ValueError, match=r"expected values of shape \(1, 2\)"):
+        _dicts.results(["q1", "q2"], ["map"], np.zeros((2, 1)))
     with pytest.raises(RuntimeError, match="judgements do not change"):
         judgements.__init__([], dict)

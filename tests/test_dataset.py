@@ -554,13 +554,13 @@ def test_repr_says_what_it_is(tmp_path):
         (
             {"qid": [1, 2]},
             ValueError,
-            r"^qid: expected 3 ids \(one per row of X\), got 2; pass list lengths as group=$",
+            r"^qid: expected 3 ids \(one per row\), got 2; pass list lengths as group=$",
         ),
         ({"qid": [1, None, 2]}, ValueError, r"^qid: expected an id in every row, got None in row 1"),
         ({"qid": [1, 2, []]}, TypeError, r"^qid: expected hashable ids, got \[\] of type list in row 2$"),
         ({"qid": [1, 1, 1], "group": [2, 1]}, ValueError, r"^qid: expected each id in one group, .*splits a query"),
         ({"qid": [1, 2, 2], "qptr": [0, 2, 3]}, ValueError, r"^qid: expected one id per group, got 1 and 2 \(row 1\)"),
-        ({"group": [2, 2]}, ValueError, r"^group: expected sizes that add up to the 3 rows of X, got 2 sizes that add"),
+        ({"group": [2, 2]}, ValueError, r"^group: expected sizes that add up to the 3 rows, got 2 sizes that add"),
         ({"qptr": [0, 2]}, ValueError, r"^qptr: expected offsets from 0 to the number of rows \(3\), got 0 to 2$"),
         (
             {"qid": "query"},

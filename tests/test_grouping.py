@@ -283,11 +283,11 @@ def test_ids_and_sizes_that_agree():
             TypeError,
             r"^qid: expected hashable ids, got array\(\[0, 1\]\) of type ndarray in row 2$",
         ),
-        ([1, 2], ValueError, r"^qid: expected 3 ids \(one per row of X\), got 2; pass list lengths as group=$"),
-        ([1, 2, 3, 4], ValueError, r"^qid: expected 3 ids \(one per row of X\), got 4$"),
-        (np.zeros((3, 2)), ValueError, r"^qid: expected a vector with one query id per row of X, got shape \(3, 2\)$"),
-        ("abc", TypeError, r"^qid: expected a sequence with one query id per row of X, got 'abc'$"),
-        (7, TypeError, r"^qid: expected a sequence with one query id per row of X, got 7$"),
+        ([1, 2], ValueError, r"^qid: expected 3 ids \(one per row\), got 2; pass list lengths as group=$"),
+        ([1, 2, 3, 4], ValueError, r"^qid: expected 3 ids \(one per row\), got 4$"),
+        (np.zeros((3, 2)), ValueError, r"^qid: expected a vector with one query id per row, got shape \(3, 2\)$"),
+        ("abc", TypeError, r"^qid: expected a sequence with one query id per row, got 'abc'$"),
+        (7, TypeError, r"^qid: expected a sequence with one query id per row, got 7$"),
     ],
 )
 def test_bad_ids(qid, error, message):
@@ -305,7 +305,7 @@ def test_missing_ids_of_pandas():
 @pytest.mark.parametrize(
     ("group", "error", "message"),
     [
-        ([2, 2], ValueError, r"^group: expected sizes that add up to the 3 rows of X, got 2 sizes that add up to 4$"),
+        ([2, 2], ValueError, r"^group: expected sizes that add up to the 3 rows, got 2 sizes that add up to 4$"),
         ([1, 1, 5], ValueError, r"got 3 sizes that add up to 7; pass one id per row as qid=$"),
         ([], ValueError, r"got 0 sizes that add up to 0$"),
         ([4, -1], ValueError, r"^group: expected sizes of 0 and above, got -1 for query 1$"),

@@ -279,6 +279,10 @@ cdef extern from "fr_metrics.h" nogil:
     void fr_program_prepare(fr_program_t *program, void *work)
 
 
+cdef extern from "fr_base.h" nogil:
+    void FR_PREFETCH(const void *address)
+
+
 cdef extern from "fr_sort.h" nogil:
     enum:
         FR_SORT_PAD

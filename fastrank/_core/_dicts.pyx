@@ -14,7 +14,7 @@ from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint32_t, uint6
 from libc.stdlib cimport free, qsort, realloc
 from libc.string cimport memcpy, memset
 
-from fastrank._core._csrc cimport FR_SORT_PAD, fr_sort
+from fastrank._core._csrc cimport FR_PREFETCH, FR_SORT_PAD, fr_sort
 
 
 cdef extern from *:
@@ -24,15 +24,9 @@ cdef extern from *:
     #else
     enum { FR_HAS_GIL = 1 };
     #endif
-    #if defined(__GNUC__)
-    #define FR_PREFETCH(p) __builtin_prefetch(p)
-    #else
-    #define FR_PREFETCH(p) ((void)0)
-    #endif
     """
     enum:
         FR_HAS_GIL
-    void FR_PREFETCH(const void *p) noexcept nogil
 
 cdef extern from "Python.h":
     bint PyDict_Check(object)

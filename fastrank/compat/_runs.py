@@ -32,14 +32,9 @@ class Judgements:
         def plain(query: str, docs: Any) -> dict[str, int]:
             return _plain(query, docs, name, "grade", _grade)
 
-        pairs = zip(*_columns(qrels, name, "grade"), strict=True)
-        pairs = [(query, docs) for query, docs in pairs if not (isinstance(docs, Mapping) and len(docs) == 0)]
+        columns = zip(*_columns(qrels, name, "grade"), strict=True)
+        pairs = [(query, docs) for query, docs in columns if not (isinstance(docs, Mapping) and len(docs) == 0)]
         self._kernel = _dicts.Judgements(pairs, plain)
-
-    @property
-    def queries(self) -> list[str]:
-        """Queries that have a judged document, in the order given."""
-        return list(self._kernel.places)
 
     @property
     def highest(self) -> int:

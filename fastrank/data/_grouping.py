@@ -56,7 +56,7 @@ def group_by_sizes(group: ArrayLike, n_rows: int) -> Grouping:
     if total != n_rows:
         mend = "; pass one id per row as qid=" if len(sizes) == n_rows else ""
         raise ValueError(
-            f"group: expected sizes that add up to the {plural(n_rows, 'row')} of X, got {plural(len(sizes), 'size')} "
+            f"group: expected sizes that add up to the {plural(n_rows, 'row')}, got {plural(len(sizes), 'size')} "
             f"that add up to {total:,}{mend}"
         )
     return Grouping(query_numbers(len(sizes)), _offsets(sizes), None)
@@ -138,15 +138,15 @@ def _offsets(sizes: NDArray[Any]) -> NDArray[np.int64]:
 def _id_array(qid: ArrayLike, n_rows: int) -> NDArray[Any]:
     """One id per row. Lists of tuples and other mixtures become object arrays rather than matrices."""
     if isinstance(qid, (str, bytes, Set, Mapping)) or not hasattr(qid, "__len__"):
-        raise TypeError(f"qid: expected a sequence with one query id per row of X, got {qid!r}")
+        raise TypeError(f"qid: expected a sequence with one query id per row, got {qid!r}")
     ids = from_sequence(qid)
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids[:, 0]
     if ids.ndim != 1:
-        raise ValueError(f"qid: expected a vector with one query id per row of X, got shape {ids.shape}")
+        raise ValueError(f"qid: expected a vector with one query id per row, got shape {ids.shape}")
     if len(ids) != n_rows:
         raise ValueError(
-            f"qid: expected {n_rows:,} ids (one per row of X), got {len(ids):,}"
+            f"qid: expected {n_rows:,} ids (one per row), got {len(ids):,}"
             + ("; pass list lengths as group=" if len(ids) < n_rows else "")
         )
     return ids
