@@ -483,9 +483,7 @@ def test_reader_lengths_that_do_not_add_up(given_as, tmp_path):
     path = write(tmp_path, WITHOUT_QID)
     side = write(tmp_path, b"2\n1\n", "data.txt.query" if given_as == "found" else "sizes")
     group = {"array": [2, 1], "file": side, "found": None}[given_as]
-    with pytest.raises(
-        DataFormatError, match=r"expected sizes that add up to the 4 rows, got 2 sizes .* to 3"
-    ) as info:
+    with pytest.raises(DataFormatError, match=r"expected sizes that add up to the 4 rows, got 2 sizes .* to 3") as info:
         load_letor(path, group=group)
     assert info.value.path == str(path if given_as == "array" else side)
 
