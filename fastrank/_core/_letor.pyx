@@ -88,6 +88,11 @@ cdef _fill_pow5():
 _fill_pow5()
 
 
+cdef const uint64_t *pow5_table() noexcept nogil:
+    """The table, for other modules that parse numbers."""
+    return POW5
+
+
 def parse_number(bytes text not None):
     """Parse one decimal number as the block parser does: a float, or None where it leaves the number to Python."""
     cdef bytes padded = text + b"\n" * FR_TEXT_PAD

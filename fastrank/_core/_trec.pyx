@@ -1,12 +1,9 @@
 """TREC judgements and runs: text to columns, and their join. Callers own every buffer and have checked its size."""
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
 from fastrank._core._csrc cimport (
-    FR_POW5_MAX,
-    FR_POW5_MIN,
-    FR_POW5_WORDS,
     FR_TREC_BAD_RELEVANCE,
     FR_TREC_BAD_SCORE,
     FR_TREC_CONTROL,
@@ -25,6 +22,7 @@ from fastrank._core._csrc cimport (
     fr_trec_slots,
     fr_trec_t,
 )
+from fastrank._core._letor cimport pow5_table
 
 # What a block may end with, by name; everything but "ok" is a mistake at text[at:end].
 STATUS = {
@@ -37,24 +35,6 @@ STATUS = {
 }
 UNJUDGED = FR_TREC_UNJUDGED
 SLACK = 8
-
-# The truncated 128-bit powers of five of fr_number.h, made with exact integers.
-cdef uint64_t[FR_POW5_WORDS] POW5
-
-
-cdef _fill_pow5():
-    cdef object exponent, power  # Python integers: the powers must be exact
-    for exponent in range(FR_POW5_MIN, FR_POW5_MAX + 1):
-        power = 5 ** abs(exponent)
-        if exponent < 0:
-            power = (1 << (power.bit_length() + 127)) // power
-        bits = power.bit_length()
-        power = power << (128 - bits) if bits <= 128 else power >> (bits - 128)
-        POW5[2 * (exponent - FR_POW5_MIN)] = power >> 64
-        POW5[2 * (exponent - FR_POW5_MIN) + 1] = power & 0xFFFFFFFFFFFFFFFF
-
-
-_fill_pow5()
 
 
 def parse_block(const unsigned char[::1] text not None, Py_ssize_t start, Py_ssize_t stop, bint is_run,
@@ -76,7 +56,7 @@ def parse_block(const unsigned char[::1] text not None, Py_ssize_t start, Py_ssi
     memset(&block, 0, sizeof(block))
     block.text = <const char *>&text[start]
     block.size = stop - start
-    block.pow5 = POW5
+    block.pow5 = pow5_table()
     block.is_run = is_run
     block.values = &values[0]
     block.hashes = &hashes[0]
