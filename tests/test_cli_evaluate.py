@@ -119,7 +119,7 @@ def test_other_spellings_are_taken(files, capsys):
 def test_standard_input_and_gzip(files, tmp_path):
     packed = tmp_path / "qrels.gz"
     packed.write_bytes(gzip.compress(Path(files[0]).read_bytes()))
-    command = [sys.executable, "-m", "fastrank", "evaluate", "-m", "recip_rank", str(packed), "-"]
+    command = [sys.executable, "-P", "-m", "fastrank", "evaluate", "-m", "recip_rank", str(packed), "-"]
     with Path(files[1]).open("rb") as run:
         found = subprocess.run(command, stdin=run, capture_output=True, text=True, check=True)
     assert found.stdout == "recip_rank            \tall\t0.5000\n"

@@ -40,6 +40,7 @@ class Program:
         out: NDArray[np.float64],
     ) -> tuple[int, list[int]]: ...
 
+def longest_list(qptr: NDArray[np.int64], missing_ptr: NDArray[np.int64] | None) -> int: ...
 def rank_into(
     scores: NDArray[Any],
     qptr: NDArray[np.int64],

@@ -222,6 +222,18 @@ cdef Py_ssize_t _longest(const int64_t[::1] qptr, const int64_t *missing_ptr, Py
     return longest
 
 
+def longest_list(const int64_t[::1] qptr not None, missing_ptr):
+    """`(np.diff(qptr) + np.diff(missing_ptr)).max()`, or 0 without queries; missing_ptr may be None."""
+    cdef const int64_t[::1] missing_offsets
+    cdef const int64_t *missing = NULL
+    if missing_ptr is not None:
+        missing_offsets = missing_ptr
+        if missing_offsets.shape[0] != qptr.shape[0]:
+            raise ValueError("expected missing_ptr to hold the offsets of every query in missing")
+        missing = &missing_offsets[0]
+    return _longest(qptr, missing, 0, qptr.shape[0] - 1)
+
+
 def rank_into(const real_t[::1] scores not None, const int64_t[::1] qptr not None, Py_ssize_t first, Py_ssize_t last,
               int level, int32_t[::1] order not None):
     """`order[query] = np.argsort(-scores[query], kind="stable")`; scores are finite."""

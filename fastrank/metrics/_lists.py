@@ -56,10 +56,7 @@ class Lists(NamedTuple):
 
     def longest(self) -> int:
         """Documents of the longest list, those that are missing from it included."""
-        sizes = np.diff(self.qptr)
-        if self.missing_ptr is not None:
-            sizes = sizes + np.diff(self.missing_ptr)
-        return int(sizes.max()) if sizes.size else 0
+        return _metrics.longest_list(self.qptr, self.missing_ptr)
 
 
 def make_lists(

@@ -94,7 +94,7 @@ class _Run:
             self._blocks = [(0, len(lists.qid))]
         else:
             # queries are independent, so that the cut may depend on the number of threads
-            self._blocks = query_blocks(lists.qptr, max(_ROWS_PER_BLOCK, int(lists.qptr[-1]) // (8 * n_threads)))
+            self._blocks = query_blocks(lists.qptr, max(_ROWS_PER_BLOCK, int(lists.qptr[-1]) // (2 * n_threads)))
 
     def fill(self, metrics: Sequence[Metric], rules: Rules, out: NDArray[np.float64]) -> NDArray[np.int64]:
         """Write the values of measures that share rules; return how many queries were empty for each."""
