@@ -109,15 +109,20 @@ static ptrdiff_t few_enough(ptrdiff_t n)
     return n < 256 ? 12 : n < 1024 ? 20 : FR_FEW;
 }
 
+/* FR_ANY_FROM: whether one of eight scores is at least `least`. */
+#define FR_ANY_PLAIN(p, least) \
+    ((p)[0] >= (least) || (p)[1] >= (least) || (p)[2] >= (least) || (p)[3] >= (least) || (p)[4] >= (least) || \
+     (p)[5] >= (least) || (p)[6] >= (least) || (p)[7] >= (least))
+#define FR_ANY_SINGLE(p, least) \
+    _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(p), _mm256_set1_ps(least), _CMP_GE_OQ))
+
 #define FR_REAL double
 #define FR_SINGLE 0
 #define FR_LEVEL FR_CPU_BASELINE
 #define FR_AVX512 0
 #define FR_TARGET
 #define FR_SUFFIX f64_base
-#define FR_ANY_FROM(p, least) \
-    ((p)[0] >= (least) || (p)[1] >= (least) || (p)[2] >= (least) || (p)[3] >= (least) || (p)[4] >= (least) || \
-     (p)[5] >= (least) || (p)[6] >= (least) || (p)[7] >= (least))
+#define FR_ANY_FROM FR_ANY_PLAIN
 #include "fr_metrics.inc.h"
 #define FR_REAL float
 #define FR_SINGLE 1
@@ -125,9 +130,7 @@ static ptrdiff_t few_enough(ptrdiff_t n)
 #define FR_AVX512 0
 #define FR_TARGET
 #define FR_SUFFIX f32_base
-#define FR_ANY_FROM(p, least) \
-    ((p)[0] >= (least) || (p)[1] >= (least) || (p)[2] >= (least) || (p)[3] >= (least) || (p)[4] >= (least) || \
-     (p)[5] >= (least) || (p)[6] >= (least) || (p)[7] >= (least))
+#define FR_ANY_FROM FR_ANY_PLAIN
 #include "fr_metrics.inc.h"
 #if FR_HAS_LEVELS
 #define FR_REAL double
@@ -146,8 +149,7 @@ static ptrdiff_t few_enough(ptrdiff_t n)
 #define FR_AVX512 0
 #define FR_TARGET FR_TARGET_V3
 #define FR_SUFFIX f32_v3
-#define FR_ANY_FROM(p, least) \
-    _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(p), _mm256_set1_ps(least), _CMP_GE_OQ))
+#define FR_ANY_FROM FR_ANY_SINGLE
 #include "fr_metrics.inc.h"
 #define FR_REAL double
 #define FR_SINGLE 0
@@ -163,8 +165,7 @@ static ptrdiff_t few_enough(ptrdiff_t n)
 #define FR_AVX512 1
 #define FR_TARGET FR_TARGET_V4
 #define FR_SUFFIX f32_v4
-#define FR_ANY_FROM(p, least) \
-    _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(p), _mm256_set1_ps(least), _CMP_GE_OQ))
+#define FR_ANY_FROM FR_ANY_SINGLE
 #include "fr_metrics.inc.h"
 
 #define FR_CHOOSE(level, base, v3, v4) ((level) == FR_CPU_V4 ? &(v4) : (level) == FR_CPU_V3 ? &(v3) : &(base))
