@@ -1,6 +1,6 @@
 """Print speed and memory as ratios, each table from one run.
 
-python benchmarks/report.py [reading] [grouping] [metrics] [metrics-trec] [dispatch] [import]
+python benchmarks/report.py [reading] [grouping] [metrics] [metrics-ties] [metrics-trec] [dispatch] [import]
 
 Contenders are interleaved and the least of several runs counts, because machines are noisy. Whatever is timed has been
 checked for equality first. Reading is measured in a fresh process each time: CPU seconds and wall seconds around the
@@ -255,6 +255,29 @@ def _milliseconds(seconds: float) -> str:
     return f"{seconds * 1e3:,.{2 if seconds < 0.01 else 1 if seconds < 0.1 else 0}f}"
 
 
+def report_metrics_ties(options: argparse.Namespace) -> None:
+    """What tied scores cost: lists that differ in their ties alone, as multiples of those without."""
+    import metric_workloads
+    import numpy as np
+
+    lists = metric_workloads.mslr_like()
+    scores = {
+        "no ties": lists.scores,
+        "two decimals": np.round(lists.scores, 2),
+        "quarters": np.round(lists.scores * 4) / 4,
+        "constant": np.zeros(lists.n_docs),
+    }
+    print(f"{'CPU ms, x no ties':<20}" + "".join(f"{name:>20}" for name in scores))
+    for measure in metric_workloads.MEASURES:
+        contenders = {
+            name: partial(metric_workloads.ours, metric_workloads.RankedLists(lists.grades, tied, lists.group), measure)
+            for name, tied in scores.items()
+        }
+        least = interleaved(contenders, options.repeats, time.process_time)
+        cells = (f"{least[name] * 1e3:12.2f} {least[name] / least['no ties']:6.1f}x" for name in scores)
+        print(f"{measure:<20}" + "".join(cells))
+
+
 def report_metrics_trec(options: argparse.Namespace) -> None:
     """Five measures of TREC dictionaries and files, us and peers: one thread, CPU time."""
     import metric_workloads
@@ -431,6 +454,7 @@ def main() -> None:
         "reading": report_reading,
         "grouping": report_grouping,
         "metrics": report_metrics,
+        "metrics-ties": report_metrics_ties,
         "metrics-trec": report_metrics_trec,
         "dispatch": report_dispatch,
         "import": report_import,

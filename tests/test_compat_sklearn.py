@@ -268,11 +268,14 @@ def test_ragged_average_precision(rng):
 
 def test_inputs_stay_as_they_are(rng):
     labels, scores = rng.integers(0, 2, (3, 6)), rng.random((3, 6))
+    kept = labels.copy(), scores.copy()
     for array in (labels, scores):
         array.flags.writeable = False
     for name in ours.__all__:
         getattr(ours, name)(labels, scores)
     ours.dcg_score(labels - 1, scores)
+    assert np.array_equal(labels, kept[0])
+    assert np.array_equal(scores, kept[1])
 
 
 def test_scikit_learn_is_not_imported():
