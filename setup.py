@@ -22,8 +22,14 @@ EXTENSIONS = {
     "_dicts": ["fr_sort"],
     "_group": ["fr_group"],
     "_letor": ["fr_letor", "fr_number"],
+    "_loss": [],
+    "_losses": ["fr_losses"],
+    "_memory": [],
     "_metrics": ["fr_metrics", "fr_blocks", "fr_sort"],
+    "_objective": [],
+    "_online": [],
     "_plan": ["fr_plan"],
+    "_rows": ["fr_rows"],
     "_trec": ["fr_trec", "fr_number"],
 }
 SHARED_UTILITIES = "fastrank._core._cyutility"

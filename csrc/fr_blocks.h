@@ -7,7 +7,7 @@
 #ifndef FR_BLOCKS_H
 #define FR_BLOCKS_H
 
-#include "fr_base.h"
+#include "fr_lanes.h"
 
 typedef struct {
     const int32_t *codes; /* by position */
@@ -16,12 +16,6 @@ typedef struct {
     int32_t first_judged, first_relevant;
     int64_t n_relevant, n_nonrelevant; /* of the query, documents that are not in the list included */
 } fr_ranking_t;
-
-/* Adds the 8 lanes of a sum over positions, always in this order. */
-FR_INLINE double fr_lanes_total(const double *lanes)
-{
-    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
-}
 
 /* Expected values over the first k positions; ends must not be NULL. ap is the sum before normalisation; threshold != 0
  * takes the precision at the end of each block instead. */

@@ -39,12 +39,6 @@
 #include "fr_columns.inc.h"
 #endif
 
-#if FR_HAS_LEVELS
-#define FR_CHOOSE(level, base, v3, v4) ((level) == FR_CPU_V4 ? &(v4) : (level) == FR_CPU_V3 ? &(v3) : &(base))
-#else
-#define FR_CHOOSE(level, base, v3, v4) ((void)(level), &(base))
-#endif
-
 const fr_columns_f32_t *fr_columns_f32(int level)
 {
     return FR_CHOOSE(level, table_f32_base, table_f32_v3, table_f32_v4);

@@ -21,6 +21,13 @@ enum { FR_CPU_BASELINE = 0, FR_CPU_V3 = 1, FR_CPU_V4 = 2 };
 #define FR_HAS_LEVELS 0
 #endif
 
+/* The address of a level's table; a level this build does not have gives the baseline. */
+#if FR_HAS_LEVELS
+#define FR_CHOOSE(level, base, v3, v4) ((level) == FR_CPU_V4 ? &(v4) : (level) == FR_CPU_V3 ? &(v3) : &(base))
+#else
+#define FR_CHOOSE(level, base, v3, v4) ((void)(level), &(base))
+#endif
+
 /* The highest level that both this build and this processor support. */
 int fr_cpu_best(void);
 

@@ -167,10 +167,6 @@ static ptrdiff_t few_enough(ptrdiff_t n)
 #define FR_SUFFIX f32_v4
 #define FR_ANY_FROM FR_ANY_SINGLE
 #include "fr_metrics.inc.h"
-
-#define FR_CHOOSE(level, base, v3, v4) ((level) == FR_CPU_V4 ? &(v4) : (level) == FR_CPU_V3 ? &(v3) : &(base))
-#else
-#define FR_CHOOSE(level, base, v3, v4) ((void)(level), &(base))
 #endif
 
 const fr_metrics_t *fr_metrics_f32(int level)

@@ -289,3 +289,36 @@ cdef extern from "fr_sort.h" nogil:
     ctypedef struct fr_sort_t:
         void (*sort)(int64_t *keys, ptrdiff_t n, ptrdiff_t depth, int64_t *work) noexcept nogil
     const fr_sort_t *fr_sort(int level)
+
+
+cdef extern from "fr_rows.h" nogil:
+    ctypedef struct fr_matrix_t:
+        const void *values
+        const void *indices
+        const void *indptr
+        ptrdiff_t n_columns
+    ctypedef struct fr_rows_t:
+        void (*scores)(const fr_matrix_t *X, int64_t first, int64_t last, const double *w, double *out) noexcept nogil
+        void (*add_transposed)(const fr_matrix_t *X, int64_t first, int64_t last, const double *g,
+                               double *out) noexcept nogil
+        double (*descend)(const fr_matrix_t *X, int64_t first, int64_t last, const double *g, double rate, double *z,
+                          double *w) noexcept nogil
+        double (*largest_square)(const fr_matrix_t *X, int64_t first, int64_t last) noexcept nogil
+    const fr_rows_t *fr_rows_dense(int level, int is_double)
+    const fr_rows_t *fr_rows_csr(int is_double, int is_wide)
+
+
+cdef extern from "fr_losses.h" nogil:
+    ctypedef struct fr_losses_t:
+        double (*listnet)(const double *scores, ptrdiff_t n, const double *targets, double *gradient) noexcept nogil
+        void (*softmax)(const double *values, ptrdiff_t n, double *out) noexcept nogil
+    const fr_losses_t *fr_losses(int level)
+    double fr_slam(const double *scores, ptrdiff_t n, const int32_t *by_grade, const int32_t *level_end,
+                   ptrdiff_t n_levels, const double *weights, double margin, double *gradient)
+    double fr_max_pair(const double *scores, ptrdiff_t n, const int32_t *by_grade, const int32_t *level_end,
+                       ptrdiff_t n_levels, const double *row_weight, double margin, double *gradient)
+    double fr_ranksvm(const double *scores, ptrdiff_t n, const int32_t *by_grade, const int32_t *level_end,
+                      ptrdiff_t n_levels, const double *row_weight, double margin, const int32_t *order, double *work,
+                      double *gradient)
+    double fr_squared_gain(const double *scores, ptrdiff_t n, const double *gains, const double *row_weight,
+                           double *gradient)

@@ -1,6 +1,6 @@
 """Measures of ragged query lists. Callers have checked what the arrays mean; lengths are checked here."""
 
-from libc.stdint cimport int32_t, int64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
 from fastrank._core._csrc cimport (
@@ -34,6 +34,7 @@ from fastrank._core._csrc cimport (
     fr_program_t,
     real_t,
 )
+from fastrank._core._memory cimport Memory
 
 KINDS = {
     "dcg": FR_DCG,
@@ -61,29 +62,8 @@ NORM_MIN = FR_NORM_MIN
 SHORT_ZERO = FR_SHORT_ZERO
 
 
-cdef class _Memory:
-    """Bytes aligned to cache lines, freed with the object."""
-
-    cdef void *block
-    cdef void *start
-
-    def __cinit__(self, size_t size):
-        self.block = malloc(size + 64)
-        if self.block == NULL:
-            raise MemoryError(f"expected {size:,} bytes of workspace, got none; pass fewer or shorter lists")
-        self.start = <void *>((<uintptr_t>self.block + 63) & ~<uintptr_t>63)
-
-    def __dealloc__(self):
-        free(self.block)
-
-
 cdef class Program:
     """What to compute: measures with cuts, flags and fills; gains and stops by code; discounts by position."""
-
-    cdef fr_program_t program
-    cdef object kinds, cuts, flags, fills, gains, stops, discounts
-    cdef Py_ssize_t n_discounts
-    cdef int64_t discount_reach
 
     def __init__(self, const int32_t[::1] kinds not None, const int64_t[::1] cuts not None,
                  const int32_t[::1] flags not None, const double[::1] fills not None,
@@ -120,12 +100,26 @@ cdef class Program:
         if self.program.by_gain == NULL:
             raise MemoryError("expected memory for the tables by code, got none")
         self.program.gain_place = self.program.by_gain + gains.shape[0]
-        cdef _Memory work = _Memory(fr_metrics_workspace(gains.shape[0]))
+        cdef Memory work = Memory(fr_metrics_workspace(gains.shape[0]))
         with nogil:
             fr_program_prepare(&self.program, work.start)
 
     def __dealloc__(self):
         free(self.program.by_gain)
+
+    cdef ptrdiff_t measure(self, const double *scores, const int32_t *codes, Py_ssize_t n, int level, void *work,
+                           int64_t *n_empty, double *out) noexcept nogil:
+        cdef fr_batch_t batch
+        cdef int64_t[2] qptr
+        qptr[0], qptr[1] = 0, n
+        batch.scores, batch.codes, batch.code_type = scores, codes, FR_CODES_I32
+        batch.qptr, batch.first, batch.last, batch.longest = qptr, 0, 1, n
+        batch.missing, batch.missing_ptr, batch.plain = NULL, NULL, 0
+        batch.work, batch.out, batch.stride, batch.n_empty = work, out, 1, n_empty
+        return fr_metrics_f64(level).run(&self.program, &batch)
+
+    cdef bint reaches(self, Py_ssize_t longest) noexcept nogil:
+        return min(self.discount_reach, <int64_t>longest) <= self.n_discounts
 
     def run(self, scores, codes, const int64_t[::1] qptr not None, Py_ssize_t first, Py_ssize_t last, missing,
             missing_ptr, int level, int path, double[:, ::1] out not None):
@@ -188,12 +182,12 @@ cdef class Program:
         batch.qptr = &qptr[0]
         batch.first, batch.last = first, last
         batch.longest = _longest(qptr, batch.missing_ptr, first, last)
-        if min(self.discount_reach, <int64_t>batch.longest) > self.n_discounts:
+        if not self.reaches(batch.longest):
             raise ValueError(f"expected {min(self.discount_reach, <int64_t>batch.longest)} discounts (the longest list "
                              f"with its missing documents, or the largest cut), got {self.n_discounts}")
         batch.plain = path
-        cdef _Memory work = _Memory(fr_metrics_workspace(batch.longest))
-        cdef _Memory counts = _Memory(n_measures * sizeof(int64_t))
+        cdef Memory work = Memory(fr_metrics_workspace(batch.longest))
+        cdef Memory counts = Memory(n_measures * sizeof(int64_t))
         batch.work = work.start
         batch.n_empty = <int64_t *>counts.start
         for m in range(n_measures):
@@ -244,9 +238,19 @@ def rank_into(const real_t[::1] scores not None, const int64_t[::1] qptr not Non
     if scores.shape[0] == 0:
         return
     cdef Py_ssize_t longest = _longest(qptr, NULL, first, last)
-    cdef _Memory work = _Memory(fr_metrics_workspace(longest))
+    cdef Memory work = Memory(fr_metrics_workspace(longest))
     with nogil:
         if real_t is float:
             fr_metrics_f32(level).rank(&scores[0], &qptr[0], first, last, longest, work.start, &order[0])
         else:
             fr_metrics_f64(level).rank(&scores[0], &qptr[0], first, last, longest, work.start, &order[0])
+
+
+cdef size_t measure_workspace(Py_ssize_t longest) noexcept nogil:
+    return fr_metrics_workspace(longest)
+
+
+cdef void rank_query(const double *scores, Py_ssize_t n, int level, void *work, int32_t *order) noexcept nogil:
+    cdef int64_t[2] qptr
+    qptr[0], qptr[1] = 0, n
+    fr_metrics_f64(level).rank(scores, qptr, 0, 1, n, work, order)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastrank._core import _plan
+from fastrank._core import _loss, _plan
 from fastrank._lazy import lazy
 from fastrank._threads import query_blocks, run_blocks
 from fastrank._validation import check_count
@@ -45,6 +45,8 @@ class QueryPlan:
         The different grades of the data set, ascending.
     level_gain : ndarray of float64
         Their gains.
+    levels : ndarray of int32, shape (n_rows,)
+        The grade of each row, as an index into `grades`.
 
     Notes
     -----
@@ -65,12 +67,12 @@ class QueryPlan:
             )
         self.level_gain = np.empty_like(self.grades)
         _plan.gains_into(self.grades, self.level_gain)
-        self._level = level.reshape(-1).astype(np.int32)
+        self.levels = level.reshape(-1).astype(np.int32)
         if len(grades) <= _MAX_COUNTED_LEVELS:
             self._count_sort()
         else:
             self._compare_sort()
-        for array in (self.by_grade, self.level_ptr, self.level_end, self.level_of, self.grades, self.level_gain):
+        for array in (self.levels, self.by_grade, self.level_ptr, self.level_end, self.level_of, self.grades, self.level_gain):
             array.flags.writeable = False
         self._ideal: dict[int, NDArray[np.float64]] = {}
         self._weights: dict[tuple[str, bool], NDArray[np.float64]] = {}
@@ -80,18 +82,18 @@ class QueryPlan:
         n_levels = np.zeros(n_queries, dtype=np.int64)
 
         def count(first: int, last: int) -> None:
-            _plan.count_levels_into(self._level, self.qptr, first, last, np.zeros(n_grades, np.int32), n_levels)
+            _plan.count_levels_into(self.levels, self.qptr, first, last, np.zeros(n_grades, np.int32), n_levels)
 
         run_blocks(count, self._blocks, self._n_threads)
         self.level_ptr = np.concatenate(([0], np.cumsum(n_levels))).astype(np.int64)
-        self.by_grade = np.empty(len(self._level), dtype=np.int32)
+        self.by_grade = np.empty(len(self.levels), dtype=np.int32)
         self.level_end = np.empty(int(self.level_ptr[-1]), dtype=np.int32)
         self.level_of = np.empty_like(self.level_end)
 
         def sort(first: int, last: int) -> None:
             counts = np.zeros(n_grades, np.int32)
             _plan.by_grade_into(
-                self._level,
+                self.levels,
                 self.qptr,
                 first,
                 last,
@@ -107,9 +109,9 @@ class QueryPlan:
     def _compare_sort(self) -> None:
         """The same by a stable sort, for grades that are almost all different."""
         query = np.repeat(np.arange(len(self.qptr) - 1), np.diff(self.qptr))
-        order = np.lexsort((-self._level, query))
+        order = np.lexsort((-self.levels, query))
         self.by_grade = (order - self.qptr[query]).astype(np.int32)
-        level = self._level[order]
+        level = self.levels[order]
         is_end = np.ones(len(level), dtype=bool)
         is_end[:-1] = (level[1:] != level[:-1]) | (query[1:] != query[:-1])
         ends = np.flatnonzero(is_end)
@@ -119,9 +121,14 @@ class QueryPlan:
         self.level_ptr = self.level_ptr.astype(np.int64)
 
     @lazy
+    def view(self) -> _loss.PlanView:
+        """The plan as the kernels of losses see it."""
+        return _loss.PlanView(self.qptr, self.by_grade, self.level_ptr, self.level_end, self.level_of)
+
+    @lazy
     def gains(self) -> NDArray[np.float64]:
         """Gain 2^grade - 1 of each row, shape (n_rows,)."""
-        return _frozen(self.level_gain[self._level])
+        return _frozen(self.level_gain[self.levels])
 
     @lazy
     def discounts(self) -> NDArray[np.float64]:
@@ -134,7 +141,7 @@ class QueryPlan:
     @lazy
     def n_relevant(self) -> NDArray[np.int64]:
         """Documents with a grade above zero, per query."""
-        seen = np.concatenate(([0], np.cumsum(self.grades[self._level] > 0)))
+        seen = np.concatenate(([0], np.cumsum(self.grades[self.levels] > 0)))
         return _frozen(seen[self.qptr[1:]] - seen[self.qptr[:-1]])
 
     def ideal_dcg(self, k: int | None = None) -> NDArray[np.float64]:

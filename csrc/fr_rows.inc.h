@@ -1,0 +1,169 @@
+/* Products of dense rows for one value type and one CPU level. Needs FR_REAL, FR_TARGET with FR_SUFFIX (type and level),
+ * and FR_TILE (columns whose sums fit the registers of the level, a multiple of 8). */
+#if !defined(FR_REAL) || !defined(FR_SUFFIX) || !defined(FR_TARGET) || !defined(FR_TILE)
+#error "fr_rows.inc.h needs FR_REAL, FR_SUFFIX, FR_TARGET and FR_TILE"
+#endif
+#define FR_NAME(name) FR_PASTE(name, FR_SUFFIX)
+
+/* lanes += x * w for 8 columns. */
+FR_TARGET FR_INLINE void FR_NAME(add_product)(const FR_REAL *x, const double *w, fr_lanes_t *lanes)
+{
+#if defined(__GNUC__)
+    FR_REAL values __attribute__((vector_size(FR_LANES * sizeof(FR_REAL))));
+    fr_lanes_t weights;
+    memcpy(&values, x, sizeof values);
+    memcpy(&weights, w, sizeof weights);
+    *lanes += __builtin_convertvector(values, fr_lanes_t) * weights;
+#else
+    for (int lane = 0; lane < FR_LANES; lane++)
+        (*lanes)[lane] += (double)x[lane] * w[lane];
+#endif
+}
+
+/* lanes += g * x for 8 columns. */
+FR_TARGET FR_INLINE void FR_NAME(add_scaled)(const FR_REAL *x, double g, fr_lanes_t *lanes)
+{
+#if defined(__GNUC__)
+    FR_REAL values __attribute__((vector_size(FR_LANES * sizeof(FR_REAL))));
+    memcpy(&values, x, sizeof values);
+    *lanes += __builtin_convertvector(values, fr_lanes_t) * g;
+#else
+    for (int lane = 0; lane < FR_LANES; lane++)
+        (*lanes)[lane] += (double)x[lane] * g;
+#endif
+}
+
+/* The last columns, fewer than 8, and the total. */
+FR_TARGET FR_INLINE double FR_NAME(finish)(const fr_lanes_t *lanes, const FR_REAL *x, const double *w, ptrdiff_t j,
+                                           ptrdiff_t n_columns)
+{
+    double sums[FR_LANES];
+    memcpy(sums, lanes, sizeof sums);
+    for (int lane = 0; j < n_columns; j++, lane++)
+        sums[lane] += (double)x[j] * w[j];
+    return fr_lanes_total(sums);
+}
+
+FR_TARGET static void FR_NAME(scores)(const fr_matrix_t *X, int64_t first, int64_t last, const double *w, double *out)
+{
+    const ptrdiff_t n_rows = (ptrdiff_t)(last - first), n_columns = X->n_columns;
+    const FR_REAL *x = (const FR_REAL *)X->values + first * n_columns;
+    const ptrdiff_t whole = n_columns - n_columns % FR_LANES;
+    ptrdiff_t i = 0;
+    /* four rows at a time: w is loaded once for them, and their sums do not wait for one another */
+    for (; i + 4 <= n_rows; i += 4, x += 4 * n_columns) {
+        const FR_REAL *const x1 = x + n_columns, *const x2 = x1 + n_columns, *const x3 = x2 + n_columns;
+        fr_lanes_t sum0 = {0.0}, sum1 = {0.0}, sum2 = {0.0}, sum3 = {0.0};
+        for (ptrdiff_t j = 0; j < whole; j += FR_LANES) {
+            FR_NAME(add_product)(x + j, w + j, &sum0);
+            FR_NAME(add_product)(x1 + j, w + j, &sum1);
+            FR_NAME(add_product)(x2 + j, w + j, &sum2);
+            FR_NAME(add_product)(x3 + j, w + j, &sum3);
+        }
+        out[i] = FR_NAME(finish)(&sum0, x, w, whole, n_columns);
+        out[i + 1] = FR_NAME(finish)(&sum1, x1, w, whole, n_columns);
+        out[i + 2] = FR_NAME(finish)(&sum2, x2, w, whole, n_columns);
+        out[i + 3] = FR_NAME(finish)(&sum3, x3, w, whole, n_columns);
+    }
+    for (; i < n_rows; i++, x += n_columns) {
+        fr_lanes_t sum = {0.0};
+        for (ptrdiff_t j = 0; j < whole; j += FR_LANES)
+            FR_NAME(add_product)(x + j, w + j, &sum);
+        out[i] = FR_NAME(finish)(&sum, x, w, whole, n_columns);
+    }
+}
+
+/* Adds the listed rows to one tile of 8 * n_lanes columns, whose sums stay in registers. */
+FR_TARGET FR_INLINE void FR_NAME(add_tile)(const FR_REAL *x, ptrdiff_t n_columns, const int32_t *rows,
+                                           const double *factors, int n_listed, int n_lanes, double *out)
+{
+    fr_lanes_t sums[FR_TILE / FR_LANES];
+    for (int k = 0; k < n_lanes; k++)
+        memcpy(&sums[k], out + k * FR_LANES, sizeof sums[k]);
+    for (int r = 0; r < n_listed; r++) {
+        const FR_REAL *const row = x + rows[r] * n_columns;
+        for (int k = 0; k < n_lanes; k++)
+            FR_NAME(add_scaled)(row + k * FR_LANES, factors[r], &sums[k]);
+    }
+    for (int k = 0; k < n_lanes; k++)
+        memcpy(out + k * FR_LANES, &sums[k], sizeof sums[k]);
+}
+
+FR_TARGET static void FR_NAME(add_transposed)(const fr_matrix_t *X, int64_t first, int64_t last, const double *g,
+                                              double *out)
+{
+    const ptrdiff_t n_rows = (ptrdiff_t)(last - first), n_columns = X->n_columns;
+    const FR_REAL *x = (const FR_REAL *)X->values + first * n_columns;
+    enum { CHUNK = 64 }; /* rows listed at a time: few enough to stay in the nearest cache, tile after tile */
+    int32_t rows[CHUNK];
+    double factors[CHUNK];
+    for (ptrdiff_t start = 0; start < n_rows; start += CHUNK, x += CHUNK * n_columns) {
+        const int n = n_rows - start < CHUNK ? (int)(n_rows - start) : CHUNK;
+        int n_listed = 0;
+        for (int i = 0; i < n; i++) {
+            rows[n_listed] = i;
+            factors[n_listed] = g[start + i];
+            n_listed += g[start + i] != 0.0;
+        }
+        if (n_listed == 0)
+            continue;
+        ptrdiff_t j = 0;
+        for (; j + FR_TILE <= n_columns; j += FR_TILE)
+            FR_NAME(add_tile)(x + j, n_columns, rows, factors, n_listed, FR_TILE / FR_LANES, out + j);
+        for (; j + FR_LANES <= n_columns; j += FR_LANES)
+            FR_NAME(add_tile)(x + j, n_columns, rows, factors, n_listed, 1, out + j);
+        for (; j < n_columns; j++) {
+            double sum = out[j];
+            for (int r = 0; r < n_listed; r++)
+                sum += (double)x[rows[r] * n_columns + j] * factors[r];
+            out[j] = sum;
+        }
+    }
+}
+
+FR_TARGET static double FR_NAME(descend)(const fr_matrix_t *X, int64_t first, int64_t last, const double *g, double rate,
+                                         double *FR_RESTRICT z, double *FR_RESTRICT w)
+{
+    const ptrdiff_t n_columns = X->n_columns;
+    FR_NAME(add_transposed)(X, first, last, g, z);
+    double sums[FR_LANES] = {0.0};
+    ptrdiff_t j = 0;
+    for (; j + FR_LANES <= n_columns; j += FR_LANES)
+        for (int lane = 0; lane < FR_LANES; lane++)
+            sums[lane] += z[j + lane] * z[j + lane];
+    for (int lane = 0; j < n_columns; j++, lane++)
+        sums[lane] += z[j] * z[j];
+    const double square = fr_lanes_total(sums);
+    const int is_sane = square < FR_HUGE_SQUARE; /* false for NaN */
+    for (j = 0; is_sane && j < n_columns; j++)
+        w[j] -= rate * z[j];
+    memset(z, 0, (size_t)n_columns * sizeof *z);
+    return is_sane ? square : INFINITY;
+}
+
+FR_TARGET static double FR_NAME(largest_square)(const fr_matrix_t *X, int64_t first, int64_t last)
+{
+    const ptrdiff_t n_columns = X->n_columns;
+    double largest = 0.0;
+    for (int64_t i = first; i < last; i++) {
+        const FR_REAL *const x = (const FR_REAL *)X->values + i * n_columns;
+        double sums[FR_LANES] = {0.0};
+        ptrdiff_t j = 0;
+        for (; j + FR_LANES <= n_columns; j += FR_LANES)
+            for (int lane = 0; lane < FR_LANES; lane++)
+                sums[lane] += (double)x[j + lane] * (double)x[j + lane];
+        for (int lane = 0; j < n_columns; j++, lane++)
+            sums[lane] += (double)x[j] * (double)x[j];
+        const double square = fr_lanes_total(sums);
+        largest = square > largest ? square : largest;
+    }
+    return largest;
+}
+
+static const fr_rows_t FR_NAME(table) = {FR_NAME(scores), FR_NAME(add_transposed), FR_NAME(descend),
+                                         FR_NAME(largest_square)};
+
+#undef FR_NAME
+#undef FR_SUFFIX
+#undef FR_TARGET
+#undef FR_TILE
