@@ -1,4 +1,4 @@
-"""What a loss in score space is. Another Cython project may cimport this file and subclass Loss: it needs no C header."""
+"""What a loss in score space is. Other Cython projects may cimport this file and subclass Loss: no header is needed."""
 
 from libc.stdint cimport int32_t, int64_t
 

@@ -9,9 +9,6 @@ PATHS: dict[str, int]
 NORM_MIN: int
 SHORT_ZERO: int
 
-class _Memory:
-    def __init__(self, size: int) -> None: ...
-
 class Program:
     def __init__(
         self,

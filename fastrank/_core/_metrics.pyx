@@ -31,7 +31,6 @@ from fastrank._core._csrc cimport (
     fr_metrics_f64,
     fr_metrics_workspace,
     fr_program_prepare,
-    fr_program_t,
     real_t,
 )
 from fastrank._core._memory cimport Memory

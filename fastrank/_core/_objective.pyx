@@ -1,6 +1,5 @@
 """The linear objective: queries are walked once, and X^T g is added while the query is still in cache."""
 
-from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from fastrank._core._loss cimport WORK_FIXED, Loss, PlanView, check_loss, query_t

@@ -72,7 +72,8 @@ class QueryPlan:
             self._count_sort()
         else:
             self._compare_sort()
-        for array in (self.levels, self.by_grade, self.level_ptr, self.level_end, self.level_of, self.grades, self.level_gain):
+        places = (self.by_grade, self.level_ptr, self.level_end, self.level_of)
+        for array in (self.levels, self.grades, self.level_gain, *places):
             array.flags.writeable = False
         self._ideal: dict[int, NDArray[np.float64]] = {}
         self._weights: dict[tuple[str, bool], NDArray[np.float64]] = {}
