@@ -6,13 +6,6 @@
 
 enum { FR_LANES = 8 };
 
-/* A vector of the compiler's where it has them: it stays in registers, whatever their width. */
-#if defined(__GNUC__)
-typedef double fr_lanes_t __attribute__((vector_size(64)));
-#else
-typedef double fr_lanes_t[FR_LANES];
-#endif
-
 /* Adds the 8 lanes of a sum, always in this order. */
 FR_INLINE double fr_lanes_total(const double *lanes)
 {

@@ -4,7 +4,7 @@
 #endif
 #define FR_NAME(name) FR_PASTE(name, FR_SUFFIX)
 
-/* out_i = e^(values_i - top), top the largest value; returns the sum and writes top. */
+/* out_i = e^(values_i - top), or e^-708 where that is less; top is the largest value. Returns the sum, writes top. */
 FR_TARGET static double FR_NAME(exp_below)(const double *values, ptrdiff_t n, double *out, double *top)
 {
     const ptrdiff_t whole = n - n % FR_LANES;
@@ -19,8 +19,12 @@ FR_TARGET static double FR_NAME(exp_below)(const double *values, ptrdiff_t n, do
         largest = lanes[lane] > largest ? lanes[lane] : largest;
     for (ptrdiff_t i = whole; i < n; i++)
         largest = values[i] > largest ? values[i] : largest;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const double below = values[i] - largest;
+        out[i] = below > FR_EXP_LEAST ? below : FR_EXP_LEAST;
+    }
     for (ptrdiff_t i = 0; i < n; i++)
-        out[i] = fr_exp_falling(values[i] - largest);
+        out[i] = fr_exp(out[i]);
     *top = largest;
     double sums[FR_LANES] = {0.0};
     for (ptrdiff_t i = 0; i < whole; i += FR_LANES)

@@ -8,19 +8,19 @@
 
 #include "fr_base.h"
 
-/* Below this, where the result would no longer be a normal number, fr_exp_falling is 0. */
+/* The least argument of fr_exp: below it the result would no longer be a normal number. */
 #define FR_EXP_LEAST (-708.0)
 
-/* e^x for x <= 0, within 2 ulp; 0 for x < FR_EXP_LEAST.
+/* e^x for FR_EXP_LEAST <= x <= 0, within 2 ulp. Callers clamp, in a loop of its own: a choice in here would keep
+ * compilers from vectorising.
  * With k the integer nearest to x / ln 2 and r = x - k ln 2: e^x = 2^k e^r, |r| <= 0.35, e^r by its series up to r^13. */
-FR_INLINE double fr_exp_falling(double x)
+FR_INLINE double fr_exp(double x)
 {
     const double shifter = 6755399441055744.0; /* 1.5 * 2^52: adding it rounds to an integer, kept in the low bits */
-    const double bounded = x < FR_EXP_LEAST ? FR_EXP_LEAST : x;
-    const double shifted = bounded * 1.4426950408889634 + shifter;
+    const double shifted = x * 1.4426950408889634 + shifter;
     const double k = shifted - shifter;
     /* ln 2 in two parts; the first has 21 trailing zero bits, so that k times it is exact */
-    const double r = (bounded - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
+    const double r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
     const double r2 = r * r, r4 = r2 * r2;
     const double p01 = 1.0 + r, p23 = 0.5 + r * (1.0 / 6.0);
     const double p45 = 1.0 / 24.0 + r * (1.0 / 120.0), p67 = 1.0 / 720.0 + r * (1.0 / 5040.0);
@@ -33,7 +33,7 @@ FR_INLINE double fr_exp_falling(double x)
     memcpy(&bits, &shifted, sizeof bits);
     bits = (bits + 1023u) << 52;
     memcpy(&power, &bits, sizeof power);
-    return x < FR_EXP_LEAST ? 0.0 : series * power;
+    return series * power;
 }
 
 /* ln x for normal x > 0, within 2 ulp. With x = 2^k f, f in [sqrt(1/2), sqrt 2), and s = (f - 1)/(f + 1):

@@ -8,19 +8,28 @@
 /* The square of a step that no sane learning takes. */
 #define FR_HUGE_SQUARE 1e300
 
+#if defined(__GNUC__)
+#define FR_BASE_WIDTH 2
+#else
+#define FR_BASE_WIDTH 1
+#endif
+
 #define FR_REAL float
 #define FR_SUFFIX f32_base
 #define FR_TARGET
 #define FR_TILE 16
+#define FR_WIDTH FR_BASE_WIDTH
 #include "fr_rows.inc.h"
 #if FR_HAS_LEVELS
 #define FR_SUFFIX f32_v3
 #define FR_TARGET FR_TARGET_V3
 #define FR_TILE 32
+#define FR_WIDTH 4
 #include "fr_rows.inc.h"
 #define FR_SUFFIX f32_v4
 #define FR_TARGET FR_TARGET_V4
 #define FR_TILE 64
+#define FR_WIDTH 8
 #include "fr_rows.inc.h"
 #endif
 #undef FR_REAL
@@ -29,15 +38,18 @@
 #define FR_SUFFIX f64_base
 #define FR_TARGET
 #define FR_TILE 16
+#define FR_WIDTH FR_BASE_WIDTH
 #include "fr_rows.inc.h"
 #if FR_HAS_LEVELS
 #define FR_SUFFIX f64_v3
 #define FR_TARGET FR_TARGET_V3
 #define FR_TILE 32
+#define FR_WIDTH 4
 #include "fr_rows.inc.h"
 #define FR_SUFFIX f64_v4
 #define FR_TARGET FR_TARGET_V4
 #define FR_TILE 64
+#define FR_WIDTH 8
 #include "fr_rows.inc.h"
 #endif
 

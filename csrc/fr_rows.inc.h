@@ -1,41 +1,49 @@
 /* Products of dense rows for one value type and one CPU level. Needs FR_REAL, FR_TARGET with FR_SUFFIX (type and level),
- * and FR_TILE (columns whose sums fit the registers of the level, a multiple of 8). */
-#if !defined(FR_REAL) || !defined(FR_SUFFIX) || !defined(FR_TARGET) || !defined(FR_TILE)
-#error "fr_rows.inc.h needs FR_REAL, FR_SUFFIX, FR_TARGET and FR_TILE"
+ * FR_WIDTH (doubles of a register of the level; 1 without vectors) and FR_TILE (columns whose sums fit its registers, a
+ * multiple of 8). */
+#if !defined(FR_REAL) || !defined(FR_SUFFIX) || !defined(FR_TARGET) || !defined(FR_WIDTH) || !defined(FR_TILE)
+#error "fr_rows.inc.h needs FR_REAL, FR_SUFFIX, FR_TARGET, FR_WIDTH and FR_TILE"
 #endif
 #define FR_NAME(name) FR_PASTE(name, FR_SUFFIX)
 
-/* lanes += x * w for 8 columns. */
-FR_TARGET FR_INLINE void FR_NAME(add_product)(const FR_REAL *x, const double *w, fr_lanes_t *lanes)
-{
-#if defined(__GNUC__)
-    FR_REAL values __attribute__((vector_size(FR_LANES * sizeof(FR_REAL))));
-    fr_lanes_t weights;
-    memcpy(&values, x, sizeof values);
-    memcpy(&weights, w, sizeof weights);
-    *lanes += __builtin_convertvector(values, fr_lanes_t) * weights;
+/* 8 lanes are FR_PARTS registers. Vectors of the compiler's own, as wide as the level's registers: wider ones would be
+ * kept in memory. */
+#define FR_PARTS (FR_LANES / FR_WIDTH)
+#if FR_WIDTH > 1
+typedef FR_REAL FR_NAME(values_t) __attribute__((vector_size(FR_WIDTH * sizeof(FR_REAL))));
+typedef double FR_NAME(lanes_t) __attribute__((vector_size(FR_WIDTH * sizeof(double))));
+#define FR_WIDEN(values) __builtin_convertvector(values, FR_NAME(lanes_t))
 #else
-    for (int lane = 0; lane < FR_LANES; lane++)
-        (*lanes)[lane] += (double)x[lane] * w[lane];
+typedef FR_REAL FR_NAME(values_t);
+typedef double FR_NAME(lanes_t);
+#define FR_WIDEN(values) ((double)(values))
 #endif
+
+/* lanes += x * w for 8 columns. */
+FR_TARGET FR_INLINE void FR_NAME(add_product)(const FR_REAL *x, const double *w, FR_NAME(lanes_t) *lanes)
+{
+    for (int part = 0; part < FR_PARTS; part++) {
+        FR_NAME(values_t) values;
+        FR_NAME(lanes_t) weights;
+        memcpy(&values, x + part * FR_WIDTH, sizeof values);
+        memcpy(&weights, w + part * FR_WIDTH, sizeof weights);
+        lanes[part] += FR_WIDEN(values) * weights;
+    }
 }
 
 /* lanes += g * x for 8 columns. */
-FR_TARGET FR_INLINE void FR_NAME(add_scaled)(const FR_REAL *x, double g, fr_lanes_t *lanes)
+FR_TARGET FR_INLINE void FR_NAME(add_scaled)(const FR_REAL *x, double g, FR_NAME(lanes_t) *lanes)
 {
-#if defined(__GNUC__)
-    FR_REAL values __attribute__((vector_size(FR_LANES * sizeof(FR_REAL))));
-    memcpy(&values, x, sizeof values);
-    *lanes += __builtin_convertvector(values, fr_lanes_t) * g;
-#else
-    for (int lane = 0; lane < FR_LANES; lane++)
-        (*lanes)[lane] += (double)x[lane] * g;
-#endif
+    for (int part = 0; part < FR_PARTS; part++) {
+        FR_NAME(values_t) values;
+        memcpy(&values, x + part * FR_WIDTH, sizeof values);
+        lanes[part] += FR_WIDEN(values) * g;
+    }
 }
 
 /* The last columns, fewer than 8, and the total. */
-FR_TARGET FR_INLINE double FR_NAME(finish)(const fr_lanes_t *lanes, const FR_REAL *x, const double *w, ptrdiff_t j,
-                                           ptrdiff_t n_columns)
+FR_TARGET FR_INLINE double FR_NAME(finish)(const FR_NAME(lanes_t) *lanes, const FR_REAL *x, const double *w,
+                                           ptrdiff_t j, ptrdiff_t n_columns)
 {
     double sums[FR_LANES];
     memcpy(sums, lanes, sizeof sums);
@@ -52,24 +60,20 @@ FR_TARGET static void FR_NAME(scores)(const fr_matrix_t *X, int64_t first, int64
     ptrdiff_t i = 0;
     /* four rows at a time: w is loaded once for them, and their sums do not wait for one another */
     for (; i + 4 <= n_rows; i += 4, x += 4 * n_columns) {
-        const FR_REAL *const x1 = x + n_columns, *const x2 = x1 + n_columns, *const x3 = x2 + n_columns;
-        fr_lanes_t sum0 = {0.0}, sum1 = {0.0}, sum2 = {0.0}, sum3 = {0.0};
-        for (ptrdiff_t j = 0; j < whole; j += FR_LANES) {
-            FR_NAME(add_product)(x + j, w + j, &sum0);
-            FR_NAME(add_product)(x1 + j, w + j, &sum1);
-            FR_NAME(add_product)(x2 + j, w + j, &sum2);
-            FR_NAME(add_product)(x3 + j, w + j, &sum3);
-        }
-        out[i] = FR_NAME(finish)(&sum0, x, w, whole, n_columns);
-        out[i + 1] = FR_NAME(finish)(&sum1, x1, w, whole, n_columns);
-        out[i + 2] = FR_NAME(finish)(&sum2, x2, w, whole, n_columns);
-        out[i + 3] = FR_NAME(finish)(&sum3, x3, w, whole, n_columns);
+        FR_NAME(lanes_t) sums[4][FR_PARTS];
+        memset(sums, 0, sizeof sums);
+        for (ptrdiff_t j = 0; j < whole; j += FR_LANES)
+            for (int row = 0; row < 4; row++)
+                FR_NAME(add_product)(x + row * n_columns + j, w + j, sums[row]);
+        for (int row = 0; row < 4; row++)
+            out[i + row] = FR_NAME(finish)(sums[row], x + row * n_columns, w, whole, n_columns);
     }
     for (; i < n_rows; i++, x += n_columns) {
-        fr_lanes_t sum = {0.0};
+        FR_NAME(lanes_t) sums[FR_PARTS];
+        memset(sums, 0, sizeof sums);
         for (ptrdiff_t j = 0; j < whole; j += FR_LANES)
-            FR_NAME(add_product)(x + j, w + j, &sum);
-        out[i] = FR_NAME(finish)(&sum, x, w, whole, n_columns);
+            FR_NAME(add_product)(x + j, w + j, sums);
+        out[i] = FR_NAME(finish)(sums, x, w, whole, n_columns);
     }
 }
 
@@ -77,16 +81,16 @@ FR_TARGET static void FR_NAME(scores)(const fr_matrix_t *X, int64_t first, int64
 FR_TARGET FR_INLINE void FR_NAME(add_tile)(const FR_REAL *x, ptrdiff_t n_columns, const int32_t *rows,
                                            const double *factors, int n_listed, int n_lanes, double *out)
 {
-    fr_lanes_t sums[FR_TILE / FR_LANES];
+    FR_NAME(lanes_t) sums[FR_TILE / FR_LANES][FR_PARTS];
     for (int k = 0; k < n_lanes; k++)
-        memcpy(&sums[k], out + k * FR_LANES, sizeof sums[k]);
+        memcpy(sums[k], out + k * FR_LANES, sizeof sums[k]);
     for (int r = 0; r < n_listed; r++) {
         const FR_REAL *const row = x + rows[r] * n_columns;
         for (int k = 0; k < n_lanes; k++)
-            FR_NAME(add_scaled)(row + k * FR_LANES, factors[r], &sums[k]);
+            FR_NAME(add_scaled)(row + k * FR_LANES, factors[r], sums[k]);
     }
     for (int k = 0; k < n_lanes; k++)
-        memcpy(out + k * FR_LANES, &sums[k], sizeof sums[k]);
+        memcpy(out + k * FR_LANES, sums[k], sizeof sums[k]);
 }
 
 FR_TARGET static void FR_NAME(add_transposed)(const fr_matrix_t *X, int64_t first, int64_t last, const double *g,
@@ -167,3 +171,6 @@ static const fr_rows_t FR_NAME(table) = {FR_NAME(scores), FR_NAME(add_transposed
 #undef FR_SUFFIX
 #undef FR_TARGET
 #undef FR_TILE
+#undef FR_WIDTH
+#undef FR_PARTS
+#undef FR_WIDEN

@@ -8,8 +8,8 @@ from fastrank._core._rows import Rows
 # Round t shows query order[t]: s = X_q w; measures[:, t] of the program (codes: the grade of each row as an index).
 # If not only_mistakes, or 1 - measures[0, t] >= 1e-12: surrogate[t] = loss, z = X_q^T gradient, square[t] = ||z||^2,
 # moved[t] = z != 0, w -= rates[t] z, and w is scaled back onto the ball ||w|| <= radius (inf: none). Otherwise the
-# three are 0. w_sum (or None) gathers w as it was at the start of each round. Returns the number of rounds played: fewer
-# than there are where a score or z leaves |.| < 1e150; w is then as it was before that round.
+# three are 0. w_sum (or None) gathers w as it was at the start of each round. Returns the number of rounds played:
+# fewer than there are where a score or z leaves |.| < 1e150; w is then as it was before that round.
 def run_rounds(
     rows: Rows,
     plan: PlanView,
