@@ -38,9 +38,10 @@ static double FR_NAME(descend)(const fr_matrix_t *X, int64_t first, int64_t last
 {
     const FR_INDEX *const columns = (const FR_INDEX *)X->indices, *const indptr = (const FR_INDEX *)X->indptr;
     FR_NAME(add_transposed)(X, first, last, g, z);
-    int is_sane = 1;
+    double most = 0.0; /* at least ||z||^2: a column counts as often as it is stored */
     for (FR_INDEX k = indptr[first]; k < indptr[last]; k++)
-        is_sane &= z[columns[k]] * z[columns[k]] < FR_HUGE_SQUARE; /* false for NaN */
+        most += z[columns[k]] * z[columns[k]];
+    const int is_sane = step_is_sane(most, rate);
     /* z is zero outside the columns of these rows; the first entry of a column takes all of it */
     double square = 0.0;
     for (FR_INDEX k = indptr[first]; k < indptr[last]; k++) {

@@ -5,8 +5,12 @@
 
 #include "fr_lanes.h"
 
-/* The square of a step that no sane learning takes. */
-#define FR_HUGE_SQUARE 1e300
+/* Whether z, of this square, and rate z are steps that learning may take; not where something is NaN. */
+static int step_is_sane(double square, double rate)
+{
+    const double huge_square = 1e300;
+    return square == 0.0 || (square < huge_square && rate * rate * square < huge_square);
+}
 
 #if defined(__GNUC__)
 #define FR_BASE_WIDTH 2

@@ -21,8 +21,8 @@ typedef struct {
     void (*scores)(const fr_matrix_t *X, int64_t first, int64_t last, const double *w, double *out);
     /* out += sum_i g[i - first] x_i; rows with a zero g are not read */
     void (*add_transposed)(const fr_matrix_t *X, int64_t first, int64_t last, const double *g, double *out);
-    /* With z = sum_i g[i - first] x_i: w -= rate z. Returns ||z||^2; where an entry of z is not finite or beyond
-     * 1e150, infinity, and w stays as it was. z: workspace of n_columns zeros, left as zeros.
+    /* With z = sum_i g[i - first] x_i: w -= rate z. Returns ||z||^2; where z or the step is not finite, or its norm
+     * about 1e150 or more, infinity, and w stays as it was. z: workspace of n_columns zeros, left as zeros.
      * Dense: O(rows columns). CSR: O(stored entries), however many columns there are. */
     double (*descend)(const fr_matrix_t *X, int64_t first, int64_t last, const double *g, double rate, double *z,
                       double *w);

@@ -138,7 +138,7 @@ FR_TARGET static double FR_NAME(descend)(const fr_matrix_t *X, int64_t first, in
     for (int lane = 0; j < n_columns; j++, lane++)
         sums[lane] += z[j] * z[j];
     const double square = fr_lanes_total(sums);
-    const int is_sane = square < FR_HUGE_SQUARE; /* false for NaN */
+    const int is_sane = step_is_sane(square, rate);
     for (j = 0; is_sane && j < n_columns; j++)
         w[j] -= rate * z[j];
     memset(z, 0, (size_t)n_columns * sizeof *z);

@@ -1,8 +1,8 @@
 """Online learning: rounds that show one query (or one row) each, without the GIL from the first to the last."""
 
-from libc.math cimport fabs, sqrt
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from fastrank._core._loss cimport WORK_FIXED, Loss, PlanView, check_loss, query_t
 from fastrank._core._memory cimport Memory
@@ -45,14 +45,15 @@ def run_rounds(Rows rows not None, PlanView plan not None, Loss loss not None, P
     cdef Py_ssize_t n_work = loss.work_per_document * plan.longest + WORK_FIXED
     cdef size_t n_ranking = measure_workspace(plan.longest)
     cdef Memory ranking = Memory(n_ranking)
-    cdef Memory memory = Memory((n_work + 2 * plan.longest + d + 2 * n_measures) * sizeof(double))
+    cdef Memory memory = Memory((n_work + 2 * plan.longest + 2 * d + 2 * n_measures) * sizeof(double))
     cdef double *work = <double *>memory.start
     cdef double *scores = work + n_work
     cdef double *g = scores + plan.longest
     cdef double *z = g + plan.longest
-    cdef double *values = z + d
+    cdef double *start = z + d
+    cdef double *values = start + d
     cdef int64_t *n_empty = <int64_t *>(values + n_measures)
-    memset(z, 0, (d + 2 * n_measures) * sizeof(double))
+    memset(z, 0, (2 * d + 2 * n_measures) * sizeof(double))
     if n_rounds == 0 or d == 0 or plan.n_rows == 0:
         raise ValueError("expected at least one round, one column and one row")
     with nogil:
@@ -62,31 +63,28 @@ def run_rounds(Rows rows not None, PlanView plan not None, Loss loss not None, P
             moved[t] = 0
             for m in range(n_measures):
                 measures[m, t] = 1.0
-            if w_sum is not None:
-                for i in range(d):
-                    w_sum[i] += w[i]
-            if query.n == 0:
-                continue
-            rows.table.scores(&rows.matrix, query.row, query.row + query.n, &w[0], scores)
+            if query.n > 0:
+                rows.table.scores(&rows.matrix, query.row, query.row + query.n, &w[0], scores)
             is_sane = True
             for i in range(query.n):
                 is_sane &= fabs(scores[i]) < LARGEST_SCORE
-            if is_sane:
+            if is_sane and query.n > 0:
                 program.measure(scores, &codes[query.row], query.n, level, ranking.start, n_empty, values)
                 for m in range(n_measures):
                     measures[m, t] = values[m]
-                if only_mistakes and 1.0 - values[0] < LEAST_LOSS:
-                    continue
-                surrogate[t] = loss.evaluate(scores, &query, work, g)
-                square[t] = rows.table.descend(&rows.matrix, query.row, query.row + query.n, g, rates[t], z, &w[0])
-                is_sane = square[t] < LARGEST_SCORE * LARGEST_SCORE
+                if not only_mistakes or 1.0 - values[0] >= LEAST_LOSS:
+                    if w_sum is not None:
+                        memcpy(start, &w[0], d * sizeof(double))
+                    surrogate[t] = loss.evaluate(scores, &query, work, g)
+                    square[t] = rows.table.descend(&rows.matrix, query.row, query.row + query.n, g, rates[t], z, &w[0])
+                    is_sane = square[t] < INFINITY
             if not is_sane:
-                if w_sum is not None:
-                    for i in range(d):
-                        w_sum[i] -= w[i]
                 played = t
                 break
             moved[t] = square[t] > 0.0
+            if w_sum is not None:
+                for i in range(d):
+                    w_sum[i] += start[i] if moved[t] else w[i]
             if moved[t] and radius < LARGEST_SCORE:
                 _project(&w[0], d, radius)
     return played
@@ -121,29 +119,30 @@ def run_binary(Rows rows not None, const double[::1] labels not None, const int6
     for t in range(n_rounds):
         if not 0 <= order[t] < rows.n_rows:
             raise ValueError(f"expected rows within 0..{rows.n_rows}, got {order[t]} in round {t}")
-    cdef Memory memory = Memory(d * sizeof(double))
+    cdef Memory memory = Memory(2 * d * sizeof(double))
     cdef double *z = <double *>memory.start
-    memset(z, 0, d * sizeof(double))
+    cdef double *start = z + d
+    memset(z, 0, 2 * d * sizeof(double))
     with nogil:
         for t in range(n_rounds):
             row = order[t]
             hinge[t] = square[t] = 0.0
             mistakes[t] = 0
             rows.table.scores(&rows.matrix, row, row + 1, &w[0], &score)
-            if w_sum is not None:
-                for j in range(d):
-                    w_sum[j] += w[j]
-            if labels[row] * score > 0.0 and fabs(score) < LARGEST_SCORE:
-                continue
-            g = -labels[row]
-            hinge[t] = 1.0 - labels[row] * score
-            if fabs(score) < LARGEST_SCORE:
-                square[t] = rows.table.descend(&rows.matrix, row, row + 1, &g, rates[t], z, &w[0])
-            if not (fabs(score) < LARGEST_SCORE and square[t] < LARGEST_SCORE * LARGEST_SCORE):
-                if w_sum is not None:
-                    for j in range(d):
-                        w_sum[j] -= w[j]
+            if not fabs(score) < LARGEST_SCORE:
                 played = t
                 break
-            mistakes[t] = 1
+            if w_sum is not None:
+                memcpy(start, &w[0], d * sizeof(double))
+            if labels[row] * score <= 0.0:
+                g = -labels[row]
+                hinge[t] = 1.0 - labels[row] * score
+                square[t] = rows.table.descend(&rows.matrix, row, row + 1, &g, rates[t], z, &w[0])
+                if not square[t] < INFINITY:
+                    played = t
+                    break
+                mistakes[t] = 1
+            if w_sum is not None:
+                for j in range(d):
+                    w_sum[j] += start[j]
     return played
