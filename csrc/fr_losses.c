@@ -108,20 +108,62 @@ double fr_max_pair(const double *FR_RESTRICT scores, ptrdiff_t n, const int32_t 
     return value;
 }
 
-/* A binary indexed tree over grades 0 (highest) to n_levels - 1. */
-static void tree_add(double *tree, ptrdiff_t n_levels, ptrdiff_t level, double amount)
+/* How much has been met of the grades above each grade, grade 0 being the highest. For up to 8 grades a table with one
+ * entry each, which compilers add to as a vector; for more a binary indexed tree. */
+enum { FEW_LEVELS = 8 };
+static const double BELOW[FEW_LEVELS][FEW_LEVELS] = {
+    {0, 1, 1, 1, 1, 1, 1, 1}, {0, 0, 1, 1, 1, 1, 1, 1}, {0, 0, 0, 1, 1, 1, 1, 1}, {0, 0, 0, 0, 1, 1, 1, 1},
+    {0, 0, 0, 0, 0, 1, 1, 1}, {0, 0, 0, 0, 0, 0, 1, 1}, {0, 0, 0, 0, 0, 0, 0, 1}, {0, 0, 0, 0, 0, 0, 0, 0},
+};
+
+FR_INLINE void meet(double *met, ptrdiff_t n_levels, ptrdiff_t level, double amount, int few)
 {
-    for (ptrdiff_t node = level + 1; node <= n_levels; node += node & -node)
-        tree[node] += amount;
+    if (few)
+        for (int k = 0; k < FEW_LEVELS; k++)
+            met[k] += BELOW[level][k] * amount;
+    else
+        for (ptrdiff_t node = level + 1; node <= n_levels; node += node & -node)
+            met[node] += amount;
 }
 
-/* The sum over the grades above `level`. */
-static double tree_above(const double *tree, ptrdiff_t level)
+FR_INLINE double met_above(const double *met, ptrdiff_t level, int few)
 {
+    if (few)
+        return met[level];
     double sum = 0.0;
     for (ptrdiff_t node = level; node > 0; node -= node & -node)
-        sum += tree[node];
+        sum += met[node];
     return sum;
+}
+
+/* Scores, grades and weights are by rank, the highest score first; so is the gradient. */
+FR_INLINE double ranked_pairs(const double *scores, const int32_t *levels, const double *weights, ptrdiff_t n,
+                              ptrdiff_t n_levels, double margin, int few, double *met, double *gradient)
+{
+    const ptrdiff_t lowest = n_levels - 1;
+    double pairs = 0.0, value = 0.0;
+    /* Down the ranks: how many documents of lower grade come within the margin of each. Grades are counted from the
+     * lowest, so that "above" is "below". */
+    set_zero(met, few ? FEW_LEVELS : n_levels + 1);
+    for (ptrdiff_t rank = 0, next = 0; rank < n; rank++) {
+        for (; next < n && margin + scores[next] > scores[rank]; next++)
+            meet(met, n_levels, lowest - levels[next], 1.0, few);
+        const double amount = weights[rank] * met_above(met, lowest - levels[rank], few);
+        gradient[rank] = 0.0 - amount;
+        pairs += amount;
+    }
+    /* Up the ranks: the weights of the documents of higher grade within the margin of each. */
+    set_zero(met, few ? FEW_LEVELS : n_levels + 1);
+    for (ptrdiff_t rank = n - 1, next = n - 1; rank >= 0; rank--) {
+        const double reach = margin + scores[rank];
+        for (; next >= 0 && reach > scores[next]; next--)
+            meet(met, n_levels, levels[next], weights[next], few);
+        gradient[rank] += met_above(met, levels[rank], few);
+    }
+    /* The gradient sums to 0, so that scores may be taken from any origin: the middle one keeps the terms small. */
+    for (ptrdiff_t rank = 0; rank < n; rank++)
+        value += (scores[rank] - scores[n / 2]) * gradient[rank];
+    return margin * pairs + value;
 }
 
 double fr_ranksvm(const double *FR_RESTRICT scores, ptrdiff_t n, const int32_t *FR_RESTRICT by_grade,
@@ -132,41 +174,23 @@ double fr_ranksvm(const double *FR_RESTRICT scores, ptrdiff_t n, const int32_t *
     set_zero(gradient, n);
     if (n_levels < 2)
         return 0.0;
-    double *const tree = work;
-    int32_t *const level_of = (int32_t *)(void *)(work + n_levels + 1);
+    double *const met = work, *const sorted = met + n_levels + FEW_LEVELS, *const weights = sorted + n;
+    double *const slopes = weights + n;
+    int32_t *const level_of = (int32_t *)(void *)(slopes + n), *const levels = level_of + n;
     for (ptrdiff_t level = 0, place = 0; level < n_levels; level++)
         for (; place < level_end[level]; place++)
             level_of[by_grade[place]] = (int32_t)level;
-
-    /* Down the order: how many documents of lower grade come within the margin of each. The tree holds those met so
-     * far, counted from the lowest grade: "above" in reversed grades is "below". */
-    double pairs = 0.0, value = 0.0;
-    set_zero(tree, n_levels + 1);
-    ptrdiff_t met = 0;
     for (ptrdiff_t rank = 0; rank < n; rank++) {
-        const int32_t i = order[rank];
-        for (; met < n && margin + scores[order[met]] > scores[i]; met++)
-            tree_add(tree, n_levels, n_levels - 1 - level_of[order[met]], 1.0);
-        const double count = tree_above(tree, n_levels - 1 - level_of[i]);
-        const double amount = row_weight == NULL ? count : row_weight[i] * count;
-        gradient[i] = 0.0 - amount;
-        pairs += amount;
+        sorted[rank] = scores[order[rank]];
+        levels[rank] = level_of[order[rank]];
+        weights[rank] = row_weight == NULL ? 1.0 : row_weight[order[rank]];
     }
-    /* Up the order: the documents of higher grade within the margin of each. */
-    set_zero(tree, n_levels + 1);
-    met = n - 1;
-    for (ptrdiff_t rank = n - 1; rank >= 0; rank--) {
-        const int32_t j = order[rank];
-        const double reach = margin + scores[j];
-        for (; met >= 0 && reach > scores[order[met]]; met--)
-            tree_add(tree, n_levels, level_of[order[met]], row_weight == NULL ? 1.0 : row_weight[order[met]]);
-        gradient[j] += tree_above(tree, level_of[j]);
-    }
-    /* The gradient sums to 0, so that scores may be taken from any origin: the middle one keeps the terms small. */
-    const double origin = scores[order[n / 2]];
-    for (ptrdiff_t i = 0; i < n; i++)
-        value += (scores[i] - origin) * gradient[i];
-    return margin * pairs + value;
+    const double value = n_levels <= FEW_LEVELS
+                             ? ranked_pairs(sorted, levels, weights, n, n_levels, margin, 1, met, slopes)
+                             : ranked_pairs(sorted, levels, weights, n, n_levels, margin, 0, met, slopes);
+    for (ptrdiff_t rank = 0; rank < n; rank++)
+        gradient[order[rank]] = slopes[rank];
+    return value;
 }
 
 double fr_squared_gain(const double *FR_RESTRICT scores, ptrdiff_t n, const double *FR_RESTRICT gains,

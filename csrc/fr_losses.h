@@ -22,8 +22,8 @@ double fr_max_pair(const double *scores, ptrdiff_t n, const int32_t *by_grade, c
 
 /* All pairs: sum over R_i > R_j of a_i max(0, margin + s_j - s_i); without weights the gradient is exact integers.
  *   order  - positions by score, highest first
- *   work   - workspace, n + 2 n_levels + 2 doubles
- * O(n log n_levels): two sweeps over the order, counts per grade in a binary indexed tree. */
+ *   work   - workspace, 5 n + 8 doubles
+ * O(n log n_levels), O(n) for up to 8 grades: two sweeps over the order that count documents per grade. */
 double fr_ranksvm(const double *scores, ptrdiff_t n, const int32_t *by_grade, const int32_t *level_end,
                   ptrdiff_t n_levels, const double *row_weight, double margin, const int32_t *order, double *work,
                   double *gradient);

@@ -91,8 +91,8 @@ cdef class RankSvmLoss(_Rowwise):
         cdef Py_ssize_t many = 1 << 20
         self.first = self.keep(row_weight)
         self.margin, self.level = margin, level
-        # Ranking needs a multiple of the list; the order, the tree and the grades another 3 doubles per document.
-        self.work_per_document = measure_workspace(many) // (sizeof(double) * many) + 1 + 3
+        # The order, half a double per document, and then the ranking's workspace, or the 5 doubles of the sweeps.
+        self.work_per_document = 1 + max(measure_workspace(many) // (sizeof(double) * many) + 1, 5)
 
     cdef double evaluate(self, const double *scores, const query_t *query, double *work,
                          double *gradient) noexcept nogil:
