@@ -62,9 +62,13 @@ FR_TARGET static void FR_NAME(scores)(const fr_matrix_t *X, int64_t first, int64
     for (; i + 4 <= n_rows; i += 4, x += 4 * n_columns) {
         FR_NAME(lanes_t) sums[4][FR_PARTS];
         memset(sums, 0, sizeof sums);
-        for (ptrdiff_t j = 0; j < whole; j += FR_LANES)
+        for (ptrdiff_t j = 0; j < whole; j += FR_LANES) {
+            /* X comes from memory, faster than hardware alone would fetch it: the four rows that are 16 rows on */
+            for (uintptr_t at = 0; at < 4 * FR_LANES * sizeof(FR_REAL); at += 64)
+                FR_PREFETCH((uintptr_t)(x + 4 * j) + (uintptr_t)(16 * n_columns) * sizeof(FR_REAL) + at);
             for (int row = 0; row < 4; row++)
                 FR_NAME(add_product)(x + row * n_columns + j, w + j, sums[row]);
+        }
         for (int row = 0; row < 4; row++)
             out[i + row] = FR_NAME(finish)(sums[row], x + row * n_columns, w, whole, n_columns);
     }

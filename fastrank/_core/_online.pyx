@@ -22,8 +22,9 @@ def run_rounds(Rows rows not None, PlanView plan not None, Loss loss not None, P
                uint8_t[::1] moved not None, int level):
     """Show query order[t] in round t and step from w along its gradient; see the stub. Returns the rounds played."""
     cdef Py_ssize_t t, i, m, d = rows.n_columns, n_rounds = order.shape[0], n_measures = measures.shape[0]
-    cdef Py_ssize_t played = n_rounds
+    cdef Py_ssize_t played = n_rounds, bad = -1
     cdef query_t query
+    cdef int64_t n_wild
     cdef bint is_sane
     check_loss(loss, plan)
     if rows.n_rows != plan.n_rows or codes.shape[0] != plan.n_rows or w.shape[0] != d:
@@ -39,9 +40,6 @@ def run_rounds(Rows rows not None, PlanView plan not None, Loss loss not None, P
     for t in range(n_rounds):
         if not 0 <= order[t] < plan.n_queries:
             raise ValueError(f"expected queries within 0..{plan.n_queries}, got {order[t]} in round {t}")
-    for i in range(codes.shape[0]):
-        if not 0 <= codes[i] < program.program.n_codes:
-            raise ValueError(f"expected codes below {program.program.n_codes}, got {codes[i]} in row {i}")
     cdef Py_ssize_t n_work = loss.work_per_document * plan.longest + WORK_FIXED
     cdef size_t n_ranking = measure_workspace(plan.longest)
     cdef Memory ranking = Memory(n_ranking)
@@ -65,11 +63,15 @@ def run_rounds(Rows rows not None, PlanView plan not None, Loss loss not None, P
                 measures[m, t] = 1.0
             if query.n > 0:
                 rows.table.scores(&rows.matrix, query.row, query.row + query.n, &w[0], scores)
-            is_sane = True
+            n_wild = 0
             for i in range(query.n):
-                is_sane &= fabs(scores[i]) < LARGEST_SCORE
+                n_wild += not fabs(scores[i]) < LARGEST_SCORE
+            is_sane = n_wild == 0
             if is_sane and query.n > 0:
-                program.measure(scores, &codes[query.row], query.n, level, ranking.start, n_empty, values)
+                bad = program.measure(scores, &codes[query.row], query.n, level, ranking.start, n_empty, values)
+                if bad >= 0:
+                    bad += query.row
+                    break
                 for m in range(n_measures):
                     measures[m, t] = values[m]
                 if not only_mistakes or 1.0 - values[0] >= LEAST_LOSS:
@@ -87,6 +89,8 @@ def run_rounds(Rows rows not None, PlanView plan not None, Loss loss not None, P
                     w_sum[i] += start[i] if moved[t] else w[i]
             if moved[t] and radius < LARGEST_SCORE:
                 _project(&w[0], d, radius)
+    if bad >= 0:
+        raise ValueError(f"expected codes below {program.program.n_codes}, got {codes[bad]} in row {bad}")
     return played
 
 
