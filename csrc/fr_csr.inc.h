@@ -12,7 +12,7 @@ static void FR_NAME(scores)(const fr_matrix_t *X, int64_t first, int64_t last, c
         /* four sums, entry k in sum k mod 4, so that additions need not wait for one another */
         double sums[4] = {0.0};
         FR_INDEX k = indptr[i];
-        for (; k + 4 <= indptr[i + 1]; k += 4)
+        for (; indptr[i + 1] - k >= 4; k += 4)
             for (int lane = 0; lane < 4; lane++)
                 sums[lane] += (double)values[k + lane] * w[columns[k + lane]];
         for (int lane = 0; k < indptr[i + 1]; k++, lane++)
@@ -69,8 +69,17 @@ static double FR_NAME(largest_square)(const fr_matrix_t *X, int64_t first, int64
     return largest;
 }
 
+static void FR_NAME(prefetch)(const fr_matrix_t *X, int64_t first, int64_t last)
+{
+    const FR_INDEX *const indptr = (const FR_INDEX *)X->indptr;
+    if (first < last) {
+        FR_PREFETCH((const FR_REAL *)X->values + indptr[first]);
+        FR_PREFETCH((const FR_INDEX *)X->indices + indptr[first]);
+    }
+}
+
 static const fr_rows_t FR_NAME(table) = {FR_NAME(scores), FR_NAME(add_transposed), FR_NAME(descend),
-                                         FR_NAME(largest_square)};
+                                         FR_NAME(largest_square), FR_NAME(prefetch)};
 
 #undef FR_NAME
 #undef FR_INDEX

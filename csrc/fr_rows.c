@@ -12,6 +12,9 @@ static int step_is_sane(double square, double rate)
     return square == 0.0 || (square < huge_square && rate * rate * square < huge_square);
 }
 
+/* Rows between the one that is read and the one that is fetched. */
+enum { FR_AHEAD = 16 };
+
 #if defined(__GNUC__)
 #define FR_BASE_WIDTH 2
 #else

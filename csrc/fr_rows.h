@@ -28,6 +28,8 @@ typedef struct {
                       double *w);
     /* max_i x_i . x_i; 0 without rows */
     double (*largest_square)(const fr_matrix_t *X, int64_t first, int64_t last);
+    /* Ask for the first of these rows ahead of scores, which then fetches the others as it goes. */
+    void (*prefetch)(const fr_matrix_t *X, int64_t first, int64_t last);
 } fr_rows_t;
 
 const fr_rows_t *fr_rows_dense(int level, int is_double);

@@ -63,9 +63,9 @@ FR_TARGET static void FR_NAME(scores)(const fr_matrix_t *X, int64_t first, int64
         FR_NAME(lanes_t) sums[4][FR_PARTS];
         memset(sums, 0, sizeof sums);
         for (ptrdiff_t j = 0; j < whole; j += FR_LANES) {
-            /* X comes from memory, faster than hardware alone would fetch it: the four rows that are 16 rows on */
+            /* X comes from memory, faster than hardware alone would fetch it: four rows that are FR_AHEAD rows on */
             for (uintptr_t at = 0; at < 4 * FR_LANES * sizeof(FR_REAL); at += 64)
-                FR_PREFETCH((uintptr_t)(x + 4 * j) + (uintptr_t)(16 * n_columns) * sizeof(FR_REAL) + at);
+                FR_PREFETCH((uintptr_t)(x + 4 * j) + (uintptr_t)(FR_AHEAD * n_columns) * sizeof(FR_REAL) + at);
             for (int row = 0; row < 4; row++)
                 FR_NAME(add_product)(x + row * n_columns + j, w + j, sums[row]);
         }
@@ -101,11 +101,11 @@ FR_TARGET static void FR_NAME(add_transposed)(const fr_matrix_t *X, int64_t firs
                                               double *out)
 {
     const ptrdiff_t n_rows = (ptrdiff_t)(last - first), n_columns = X->n_columns;
-    const FR_REAL *x = (const FR_REAL *)X->values + first * n_columns;
     enum { CHUNK = 64 }; /* rows listed at a time: few enough to stay in the nearest cache, tile after tile */
     int32_t rows[CHUNK];
     double factors[CHUNK];
-    for (ptrdiff_t start = 0; start < n_rows; start += CHUNK, x += CHUNK * n_columns) {
+    for (ptrdiff_t start = 0; start < n_rows; start += CHUNK) {
+        const FR_REAL *const x = (const FR_REAL *)X->values + (first + start) * n_columns;
         const int n = n_rows - start < CHUNK ? (int)(n_rows - start) : CHUNK;
         int n_listed = 0;
         for (int i = 0; i < n; i++) {
@@ -168,8 +168,16 @@ FR_TARGET static double FR_NAME(largest_square)(const fr_matrix_t *X, int64_t fi
     return largest;
 }
 
+FR_TARGET static void FR_NAME(prefetch)(const fr_matrix_t *X, int64_t first, int64_t last)
+{
+    const int64_t n_rows = last - first < FR_AHEAD ? last - first : FR_AHEAD;
+    const FR_REAL *const x = (const FR_REAL *)X->values + first * X->n_columns;
+    for (uintptr_t at = 0; at < (uintptr_t)(n_rows * X->n_columns) * sizeof(FR_REAL); at += 64)
+        FR_PREFETCH((uintptr_t)x + at);
+}
+
 static const fr_rows_t FR_NAME(table) = {FR_NAME(scores), FR_NAME(add_transposed), FR_NAME(descend),
-                                         FR_NAME(largest_square)};
+                                         FR_NAME(largest_square), FR_NAME(prefetch)};
 
 #undef FR_NAME
 #undef FR_SUFFIX

@@ -304,6 +304,7 @@ cdef extern from "fr_rows.h" nogil:
         double (*descend)(const fr_matrix_t *X, int64_t first, int64_t last, const double *g, double rate, double *z,
                           double *w) noexcept nogil
         double (*largest_square)(const fr_matrix_t *X, int64_t first, int64_t last) noexcept nogil
+        void (*prefetch)(const fr_matrix_t *X, int64_t first, int64_t last) noexcept nogil
     const fr_rows_t *fr_rows_dense(int level, int is_double)
     const fr_rows_t *fr_rows_csr(int is_double, int is_wide)
 

@@ -5,8 +5,15 @@ from libc.stdint cimport int32_t, int64_t
 from fastrank._core._memory cimport Memory
 
 
+cdef extern from *:
+    """
+    #define IS_SAME_EVALUATE(a, b) ((a)->__pyx_vtab->evaluate == (b)->__pyx_vtab->evaluate)
+    """
+    bint IS_SAME_EVALUATE(Loss a, Loss b) nogil
+
+
 cdef class Loss:
-    """A loss of one query in score space; subclasses implement `evaluate`."""
+    """A loss of one query in score space; subclasses implement `evaluate`, in Cython."""
 
     def __cinit__(self):
         self.n_rows = -1
@@ -27,7 +34,8 @@ cdef class PlanView:
                   const int64_t[::1] level_ptr not None, const int32_t[::1] level_end not None,
                   const int32_t[::1] level_of not None):
         cdef Py_ssize_t q, n_queries = qptr.shape[0] - 1
-        cdef int64_t least = 0, longest = 0
+        cdef int64_t i, n, end, least = 0, longest = 0
+        cdef bint is_wrong = False
         # Checked once, here: kernels follow these arrays without looking.
         if n_queries < 0 or level_ptr.shape[0] != n_queries + 1 or level_end.shape[0] != level_of.shape[0]:
             raise ValueError("expected offsets of every query in rows and levels, and an end and a grade per level")
@@ -40,6 +48,16 @@ cdef class PlanView:
             longest = max(longest, qptr[q + 1] - qptr[q])
         if least < 0 or longest >= <int64_t>1 << 31:
             raise ValueError("expected offsets that never decrease, and lists of fewer than 2^31 documents")
+        for q in range(n_queries):
+            n, end = qptr[q + 1] - qptr[q], 0
+            for i in range(qptr[q], qptr[q + 1]):
+                is_wrong |= not 0 <= by_grade[i] < n
+            for i in range(level_ptr[q], level_ptr[q + 1]):
+                is_wrong |= level_end[i] <= end
+                end = level_end[i]
+            is_wrong |= end != n
+        if is_wrong:
+            raise ValueError("expected by_grade to hold positions inside each query, and level_end to rise to its size")
         self.arrays = (qptr, by_grade, level_ptr, level_end, level_of)  # the views keep the memory alive
         self.qptr, self.level_ptr = &qptr[0], &level_ptr[0]
         self.by_grade = &by_grade[0] if by_grade.shape[0] > 0 else NULL
@@ -59,8 +77,14 @@ cdef class PlanView:
         return view
 
 
+cdef Loss _NOTHING = Loss()
+
+
 cdef int check_loss(Loss loss, PlanView plan) except -1:
-    """Refuse a loss that was made for another data set."""
+    """Refuse a loss without `evaluate`, and one that was made for another data set."""
+    if IS_SAME_EVALUATE(loss, _NOTHING):
+        raise TypeError(f"expected a loss that implements evaluate, got {type(loss).__name__}, which does not; "
+                        "implement it in Cython: kernels do not see methods of Python")
     if loss.n_rows >= 0 and loss.n_rows != plan.n_rows:
         raise ValueError(f"expected a loss made for {plan.n_rows} rows, got one made for {loss.n_rows}")
     return 0

@@ -4,6 +4,7 @@ from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
+from fastrank._core._csrc cimport FR_PREFETCH
 from fastrank._core._loss cimport WORK_FIXED, Loss, PlanView, check_loss, query_t
 from fastrank._core._memory cimport Memory
 from fastrank._core._metrics cimport Program, measure_workspace
@@ -63,6 +64,8 @@ def run_rounds(Rows rows not None, PlanView plan not None, Loss loss not None, P
                 measures[m, t] = 1.0
             if query.n > 0:
                 rows.table.scores(&rows.matrix, query.row, query.row + query.n, &w[0], scores)
+            if t + 1 < n_rounds:
+                _prefetch(rows, plan, &codes[0], &order[t], t + 2 < n_rounds)
             n_wild = 0
             for i in range(query.n):
                 n_wild += not fabs(scores[i]) < LARGEST_SCORE
@@ -92,6 +95,22 @@ def run_rounds(Rows rows not None, PlanView plan not None, Loss loss not None, P
     if bad >= 0:
         raise ValueError(f"expected codes below {program.program.n_codes}, got {codes[bad]} in row {bad}")
     return played
+
+
+cdef void _prefetch(Rows rows, PlanView plan, const int32_t *codes, const int64_t *order,
+                    bint has_second) noexcept nogil:
+    """Ask for what the next round reads, while this one computes. Not where it follows in memory anyway."""
+    cdef query_t query
+    cdef Py_ssize_t i
+    if order[1] != order[0] + 1:
+        query = plan.query(order[1])
+        rows.table.prefetch(&rows.matrix, query.row, query.row + query.n)
+        for i in range(0, query.n, 16):  # a cache line of int32
+            FR_PREFETCH(codes + query.row + i)
+            FR_PREFETCH(query.by_grade + i)
+        if has_second:
+            FR_PREFETCH(plan.qptr + order[2])
+            FR_PREFETCH(plan.level_ptr + order[2])
 
 
 cdef void _project(double *w, Py_ssize_t d, double radius) noexcept nogil:
