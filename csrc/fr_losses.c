@@ -163,7 +163,8 @@ FR_INLINE double ranked_pairs(const double *scores, const int32_t *levels, const
     /* The gradient sums to 0, so that scores may be taken from any origin: the middle one keeps the terms small. */
     for (ptrdiff_t rank = 0; rank < n; rank++)
         value += (scores[rank] - scores[n / 2]) * gradient[rank];
-    return margin * pairs + value;
+    value += margin * pairs;
+    return value < 0.0 ? 0.0 : value; /* rounding */
 }
 
 double fr_ranksvm(const double *FR_RESTRICT scores, ptrdiff_t n, const int32_t *FR_RESTRICT by_grade,

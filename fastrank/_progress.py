@@ -5,10 +5,17 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
-from typing import TextIO
+from typing import Protocol, TextIO
 
 _WIDTH = 28
 _SECONDS_BETWEEN = 0.1
+
+
+class Moves(Protocol):
+    """What long work tells how far it has come."""
+
+    def update(self, fraction: float) -> None:
+        """Say that `fraction` (0 to 1) of the work is done."""
 
 
 class Progress:

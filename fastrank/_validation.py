@@ -156,7 +156,7 @@ def check_weights(values: ArrayLike | None, size: int, *, name: str, per: str) -
     if (weights < 0).any():
         position = int(np.argmax(weights < 0))
         raise ValueError(f"{name}: expected weights of 0 and above, got {weights[position]:g} at position {position}")
-    return weights.copy() if weights is values else weights  # what is made of them would not see the caller's change
+    return weights.copy()  # not the caller's array: what is made of them would not see it change
 
 
 def check_choice(value: Any, choices: tuple[Any, ...], *, name: str) -> Any:

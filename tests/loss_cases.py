@@ -106,7 +106,7 @@ def _agreeing(step: float) -> Callable[[Random], list[tuple[Array, Array]]]:
 
 def _long(rng: Random) -> list[tuple[Array, Array]]:
     graded = [(SCORES["ordinary"], GRADES["graded"]), (SCORES["dyadic"], GRADES["all different"])]
-    return [(np.zeros(0), np.zeros(0)), *((score(rng, 700), grade(rng, 700)) for score, grade in graded)]
+    return [(np.zeros(0), np.zeros(0)), *((score(rng, 400), grade(rng, 400)) for score, grade in graded)]
 
 
 LISTS: dict[str, Callable[[Random], list[tuple[Array, Array]]]] = {

@@ -121,6 +121,18 @@ def test_the_declarations_are_installed():
     assert "cdef extern" not in source.read_text()  # no C header is needed
 
 
+def test_objects_come_and_go(elsewhere):
+    """Of a static type whose base is a heap type, in a wheel for many versions of Python: who counts references?"""
+
+    class Derived(elsewhere.MeanMargin):
+        pass
+
+    for kind in (elsewhere.MeanMargin, Derived):
+        before = sys.getrefcount(kind)
+        kind(1.0)
+        assert sys.getrefcount(kind) == before
+
+
 @pytest.mark.parametrize("name", ["no lists", "one empty list", "one document", "scores: dyadic", "right order"])
 def test_a_loss_of_another_project(elsewhere, name):
     case = cases.make(name)

@@ -18,7 +18,7 @@ from reference import plan as reference_plan
 
 import fastrank as fr
 from fastrank._core._loss import Loss
-from fastrank._core._losses import MaxPairLoss
+from fastrank._core._losses import MaxPairLoss, SlamLoss
 from fastrank.data import RankingDataset
 from fastrank.losses import KernelLoss, ListNet, MaxPair, RankSVM, ScoreLoss, Slam, SquaredGain, _base
 from fastrank.losses._base import dataset_kernel
@@ -196,6 +196,9 @@ def test_empty_inputs(loss):
     assert values.tolist() == [0.0, 0.0]
     assert gradient.shape == (0,)
     assert loss.value([], []).tolist() == [0.0]
+    values, gradient = loss.value_and_grad(np.zeros((2, 0)), np.zeros((2, 0)))
+    assert values.tolist() == [0.0, 0.0]
+    assert gradient.shape == (2, 0)
 
 
 @names
@@ -345,6 +348,7 @@ def test_names_of_weights():
     assert Slam() == Slam("ndcg") == Slam("ndcg2017") == Slam(Metric("ndcg")) == Slam("NDCG", margin=1)
     assert Slam("map") == Slam("ap") == Slam("ap2017") != Slam("map2014")
     assert Slam("ndcg_cut_10") == Slam("nDCG@10") == Slam(Metric("ndcg", 10)) == Slam("ndcg@10")
+    assert Slam("ndcg(gain=exp2)@10") == Slam("ndcg@10")
     assert Slam([1, 0.5]) == Slam(np.array([1.0, 0.5], dtype=np.float32)) == Slam((1.0, 0.5))
     assert Slam([1, 0.5]) != Slam([1, 0.5, 0])
     assert MaxPair() != RankSVM()
@@ -390,13 +394,24 @@ def test_a_subclass_needs_a_kernel_and_a_formula():
         formula = "0"
 
         def kernel(self, plan, sample_weight=None):
-            return Loss()
+            return SlamLoss(np.zeros(len(plan.by_grade)), 1.0)
 
     values, gradient = Nothing().value_and_grad(SCORES, GRADES, qid=QID)
     assert not values.any()
     assert not gradient.any()
     assert repr(Nothing()) == "Nothing()  0"
     assert Nothing().bound_scale is None
+
+
+class InPython(Loss):
+    def evaluate(self, scores, query, work, gradient):
+        return 1.0
+
+
+@pytest.mark.parametrize("kernel", [Loss, InPython])
+def test_a_kernel_without_evaluate_is_refused(kernel):
+    with pytest.raises(TypeError, match=f"implements evaluate, got {kernel.__name__}, which does not; .* in Cython"):
+        KernelLoss(kernel()).value(SCORES, GRADES, qid=QID)
 
 
 # ---------------------------------------------------------------- what depends on grades is computed once
@@ -495,6 +510,12 @@ def test_constants_of_ranksvm_are_attained(m):
     assert np.abs(two_grades).sum() == RankSVM().lipschitz(n_docs=m)
 
 
+def test_rounding_makes_no_loss_negative():
+    """Scores a hair above their margin, far from 0."""
+    scores = [17132.82938410631, 5e-324, 8566.46469205316, 17132.82938410631, 17132.829384106317, 0.09999999999999999]
+    assert 0.0 <= RankSVM(0.1).value(scores, [1, 0, 1, 1, 1, 1])[0] < 1e-11
+
+
 def test_constants_of_slam_and_max_pair_are_attained():
     for loss in (Slam("ap"), Slam("ndcg"), MaxPair()):
         gradient = loss.grad([0.0, 1.0], [1, 0])
@@ -519,7 +540,7 @@ def test_gradients_never_exceed_the_constants(query, loss):
     gradient, m = loss.grad(scores, grades), len(scores)
     assert np.abs(gradient).sum() <= loss.lipschitz("linf", n_docs=m) * (1 + 1e-12)
     assert np.linalg.norm(gradient) <= loss.lipschitz("l2", n_docs=m) * (1 + 1e-12)
-    weight = np.linspace(0.0, 3.0, m)
+    weight = np.linspace(3.0, 0.0, m)
     gradient = loss.grad(scores, grades, sample_weight=weight)
     assert np.abs(gradient).sum() <= weight.max() * loss.lipschitz("linf", n_docs=m) * (1 + 1e-12)
     assert np.linalg.norm(gradient) <= weight.max() * loss.lipschitz("l2", n_docs=m) * (1 + 1e-12)

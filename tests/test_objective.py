@@ -307,6 +307,16 @@ def test_scores_beyond_all_numbers(loss):
     assert math.isfinite(objective.query_values([1e10])[0])
 
 
+@pytest.mark.parametrize("loss", [Slam(), MaxPair(), ListNet(), RankSVM(), SquaredGain()], ids=str)
+def test_scores_that_are_no_numbers(loss):
+    """inf - inf, which every comparison of a hinge takes for nothing to lose."""
+    X = np.array([[1e300, 1e300], [1.0, 1.0], [0.0, 0.0]])
+    objective = LinearObjective(loss, RankingDataset(X, [1, 0, 2], group=[3]))
+    for call in (objective.value, objective.value_and_grad):
+        with pytest.raises(OverflowError, match="scale X or w down"):
+            call([1e200, -1e200])
+
+
 def test_it_prints_what_it_is():
     data = RankingDataset([[1.0], [0.0]], [1, 0], group=[2])
     assert repr(LinearObjective(Slam("ndcg@10"), data)) == f"LinearObjective(Slam('ndcg@10', margin=1), {data!r})"

@@ -352,7 +352,8 @@ def test_degenerate_queries_make_no_update(name, case):
     kernel, _ = LOSSES[name](stream)
     for only_mistakes, start in itertools.product((True, False), ([0.0, 0.0], [1.0, -3.0])):
         for _, parts in forms(stream.X):
-            record = play(stream, kernel, [0, 0], 1.0, only_mistakes=only_mistakes, w=np.array(start), form=parts)
+            rates = [1.0, 1e300]  # a step of any length along nothing is none
+            record = play(stream, kernel, [0, 0], rates, only_mistakes=only_mistakes, w=np.array(start), form=parts)
             assert record.n_rounds == 2
             assert record.w.tolist() == start
             assert not record.moved.any()

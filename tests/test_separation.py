@@ -148,6 +148,12 @@ def test_sizes_of_features_do_not_matter(rng):
     assert wide.margin == pytest.approx(found.margin, rel=0.2)
 
 
+@pytest.mark.parametrize("size", [5e-324, 1e-200, 1e200, 1e308])
+def test_sizes_of_vectors_do_not_matter(size):
+    data = RankingDataset([[1.0, 2.0], [0.0, 0.0]], [1, 0], group=[2])
+    assert margin_of(data, [size, size]) == pytest.approx(3.0 / math.sqrt(2.0))
+
+
 def test_many_grades():
     X = np.linspace(0, 1, 400)[:, None] * [[3.0, 4.0]]
     data = RankingDataset(X, np.arange(400), group=[400])
@@ -190,3 +196,9 @@ def test_real_data(data_room):
     for query in range(0, 40, 4):
         if len(differences(data[query])):
             assert separable[query] == separable_by_lp(data[query])
+
+
+@pytest.mark.parametrize("find", [separating_direction, lambda data: margin_of(data, [1.0])])
+def test_arrays_are_no_data_set(find):
+    with pytest.raises(TypeError, match="data: expected a RankingDataset, got ndarray; make one of X, y and qid"):
+        find(np.ones((2, 1)))

@@ -8,14 +8,31 @@ from fastrank._core._memory cimport Memory
 cdef extern from *:
     """
     #define IS_SAME_EVALUATE(a, b) ((a)->__pyx_vtab->evaluate == (b)->__pyx_vtab->evaluate)
+
+    /* Where Loss is a heap type (limited API), its deallocator gives back a reference to the type of the object. If a
+     * class on the way to Loss is static, as other projects compile it, nobody has taken that reference: take it. */
+    static void fr_own_type(PyObject *object, PyObject *loss_type)
+    {
+    #if CYTHON_USE_TYPE_SPECS
+        PyTypeObject *type = Py_TYPE(object);
+        while (type != (PyTypeObject *)loss_type && (PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE))
+            type = (PyTypeObject *)PyType_GetSlot(type, Py_tp_base);
+        if (type != (PyTypeObject *)loss_type)
+            Py_INCREF((PyObject *)Py_TYPE(object));
+    #else
+        (void)object, (void)loss_type;
+    #endif
+    }
     """
     bint IS_SAME_EVALUATE(Loss a, Loss b) nogil
+    void fr_own_type(object loss, object loss_type)
 
 
 cdef class Loss:
     """A loss of one query in score space; subclasses implement `evaluate`, in Cython."""
 
     def __cinit__(self):
+        fr_own_type(self, Loss)
         self.n_rows = -1
         self.work_per_document = 0
 

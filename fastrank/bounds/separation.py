@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fastrank._validation import check_count, check_vector, plural
-from fastrank.data.dataset import RankingDataset
+from fastrank.data.dataset import RankingDataset, check_dataset
 from fastrank.objectives._rows import rows_of
 
 __all__ = ["Separation", "margin_of", "separating_direction"]
@@ -64,20 +64,22 @@ def margin_of(data: RankingDataset, w: ArrayLike) -> float:
     >>> margin_of(data, [10.0, 0.0]), margin_of(data, [0.0, 1.0])
     (2.0, -2.0)
     """
-    u = check_vector(w, data.n_features, name="w", per="one per feature")
-    norm = float(np.linalg.norm(u))
-    if norm == 0.0:
+    u = check_vector(w, check_dataset(data).n_features, name="w", per="one per feature")
+    largest = float(np.abs(u).max(initial=0.0))
+    if largest == 0.0:
         raise ValueError("w: expected a vector other than 0, which has no direction, got zeros only")
     runs = _Runs(data)
-    lowest, highest = runs.extremes(runs.scores(u / norm))
-    n_grades = np.diff(data.plan.level_ptr)
+    u = u / largest  # the squares of very large or small numbers are out of range
+    lowest, highest = runs.extremes(runs.scores(u / np.linalg.norm(u)))
     margin = np.inf
-    seen = np.full(data.n_queries, np.inf)
-    for depth in range(int(n_grades.max(initial=0))):
-        queries = np.flatnonzero(n_grades > depth)
-        run = data.plan.level_ptr[queries] + depth
-        margin = min(margin, float((seen[queries] - highest[run]).min()))
-        seen[queries] = np.minimum(seen[queries], lowest[run])
+    run, last = data.plan.level_ptr[:-1], data.plan.level_ptr[1:] - 1
+    run, last = run[run <= last], last[run <= last]
+    seen = np.full(len(run), np.inf)
+    while len(run):
+        margin = min(margin, float((seen - highest[run]).min()))
+        goes_on = run < last
+        seen = np.minimum(seen, lowest[run])[goes_on]
+        run, last = run[goes_on] + 1, last[goes_on]
     return margin
 
 
@@ -133,7 +135,7 @@ def separating_direction(data: RankingDataset, *, max_entries: int = 50_000_000)
     Separation(direction=None, margin=0.0)
     """
     max_entries = check_count(max_entries, name="max_entries")
-    n_features = data.n_features
+    n_features = check_dataset(data).n_features
     runs = _Runs(data)
     if n_features == 0:
         return Separation(None, 0.0)

@@ -569,3 +569,10 @@ def _joined(parts: Sequence[Any], name: str) -> Any:
     if all(isinstance(part, StringColumn) for part in parts):
         return StringColumn.concatenate(list(parts))
     return np.concatenate([np.asarray(part) for part in parts])
+
+
+def check_dataset(data: Any, *, name: str = "data") -> RankingDataset:
+    """Return data if it is a data set."""
+    if not isinstance(data, RankingDataset):
+        raise TypeError(f"{name}: expected a RankingDataset, got {type(data).__name__}; make one of X, y and qid")
+    return data

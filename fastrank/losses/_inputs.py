@@ -33,7 +33,7 @@ class Inputs(NamedTuple):
         if lists.rows is not None:
             grouped, values = values, np.empty_like(values)
             values[lists.rows] = grouped
-        return values if lists.width is None else values.reshape(-1, lists.width)
+        return values if lists.width is None else values.reshape(len(lists.qid), lists.width)
 
 
 def from_dataset(scores: Any, data: RankingDataset) -> Inputs:

@@ -136,9 +136,9 @@ class Slam(ScoreLoss):
 
         Notes
         -----
-        Cost: O(rows). The subgradient z of a query whose order is wrong has ||z||^2 <= A phi_v: its norm is at most
-        2 R sum_i v_i over the documents that are out of place, and phi_v is at least margin times the v of one of
-        them.
+        Cost: O(rows). The subgradient z of a query whose measure is below 1 has ||z||^2 <= A phi_v: its norm is at
+        most 2 R sum_i v_i, and phi_v is at least margin times the v of a document that is out of place. With weights of
+        your own, or row weights of 0, all documents out of place may weigh nothing, and A is no such constant.
 
         Examples
         --------
@@ -204,7 +204,7 @@ def _name(weights: Any) -> str:
         metric = Metric("tau")  # has no weights
     if metric.rel is None and metric.gain in (None, "exp2"):
         if metric.kind == "ndcg":
-            return "ndcg2017" if metric.k is None else metric.name
+            return "ndcg2017" if metric.k is None else f"ndcg@{metric.k}"
         if metric.kind == "ap" and metric.k is None:
             return "ap2017"
     names = ", ".join([*_plan.SLAM_KINDS, "ndcg@k"])

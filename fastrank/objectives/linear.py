@@ -13,7 +13,7 @@ from fastrank._core._objective import linear_into
 from fastrank._threads import ROWS_PER_BLOCK, query_blocks, resolve_n_jobs, row_blocks, run_blocks, run_tasks
 from fastrank._validation import check_matrix, check_vector
 from fastrank.data._grouping import id_list
-from fastrank.data.dataset import RankingDataset
+from fastrank.data.dataset import RankingDataset, check_dataset
 from fastrank.losses._base import ScoreLoss, dataset_kernel
 from fastrank.objectives._rows import rows_of
 
@@ -47,7 +47,7 @@ class LinearObjective:
     TypeError, ValueError
         For what is not a loss or a data set, and for missing values in X.
     OverflowError
-        From `value` and `value_and_grad`, where scores are so large that the loss is not finite.
+        From `value` and `value_and_grad`, where scores or the loss are so large that they are not finite.
 
     Notes
     -----
@@ -72,10 +72,8 @@ class LinearObjective:
     def __init__(self, loss: ScoreLoss, data: RankingDataset, *, n_jobs: int | None = None) -> None:
         if not isinstance(loss, ScoreLoss):
             raise TypeError(f"loss: expected a loss such as fastrank.losses.Slam('ndcg@10'), got {loss!r}")
-        if not isinstance(data, RankingDataset):
-            raise TypeError(f"data: expected a RankingDataset, got {type(data).__name__}; make one of X, y and qid")
         self._n_threads = resolve_n_jobs(n_jobs)
-        if data.allow_nan:
+        if check_dataset(data).allow_nan:
             _check_no_missing(data, self._n_threads)
         self.loss, self.data = loss, data
         self.n_features = data.n_features

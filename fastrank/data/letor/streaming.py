@@ -12,6 +12,7 @@ import scipy
 from numpy.typing import DTypeLike
 
 from fastrank._errors import DataFormatError
+from fastrank._progress import Moves
 from fastrank._threads import resolve_n_jobs
 from fastrank.data._strings import StringColumn
 from fastrank.data._text import TextReader
@@ -38,13 +39,15 @@ def iter_letor(
     index_base: int = 1,
     missing: str | float = "error",
     comments: str | None = "docid",
+    progress: Moves | None = None,
     n_jobs: int | None = None,
 ) -> Iterator[Query]:
     """Read a LETOR / SVMlight text file query by query, for files larger than memory.
 
     Parameters are those of `load_letor`. Where `n_features` is not given, the first lines of the file decide the number
     of features of a dense X; with `sparse=True` X is as wide as the last feature that is not 0 in this query or one
-    before it, so that the width may grow from query to query.
+    before it, so that the width may grow from query to query. `progress` is a bar, whose `update` is called with the
+    fraction of the file read so far, where its size is known.
 
     Yields
     ------
@@ -64,10 +67,12 @@ def iter_letor(
     are longer than that); the rows of half of that text; the query under way; and the ids of the queries seen.
     """
     format_ = LetorFormat.check(n_features, dtype, sparse, index_base, missing, comments)
-    return _iter_queries(path, format_, resolve_n_jobs(n_jobs))
+    return _iter_queries(path, format_, resolve_n_jobs(n_jobs), progress)
 
 
-def _iter_queries(path: str | os.PathLike[str], format_: LetorFormat, n_threads: int) -> Iterator[Query]:
+def _iter_queries(
+    path: str | os.PathLike[str], format_: LetorFormat, n_threads: int, progress: Moves | None
+) -> Iterator[Query]:
     with TextReader(path, n_threads) as reader:
         following = first_rows(reader)
         format_ = replace(probe(reader, following, replace(format_, by_query=True)), with_qid=True)
@@ -83,6 +88,8 @@ def _iter_queries(path: str | os.PathLike[str], format_: LetorFormat, n_threads:
             X: Any
             X, y = empty_arrays([shape], format_.dtype, reader.path)
             parts, following = parse_batch(reader, batch, format_, None if format_.sparse else X, y, n_threads)
+            if progress is not None and batch.fraction is not None:
+                progress.update(batch.fraction)
             if format_.sparse:
                 X = join_entries(parts, format_.n_columns)
             docid = join_comments(parts)
