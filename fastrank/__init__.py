@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fastrank._errors import DataFormatError
 
 if TYPE_CHECKING:
-    from fastrank import data, metrics
+    from fastrank import bounds, data, experiments, learners, losses, metrics, objectives
     from fastrank._version import __version__
     from fastrank.data import (
         Qrels,
@@ -30,36 +30,46 @@ if TYPE_CHECKING:
         save_letor,
         split_queries,
     )
+    from fastrank.learners import BinaryPerceptron, OnlineRanker, RankingPerceptron
     from fastrank.metrics import Comparison, Convention, Evaluation, Metric, StreamEvaluator, compare, evaluate
 
 __all__ = [
+    "BinaryPerceptron",
     "Comparison",
     "Convention",
     "DataFormatError",
     "Evaluation",
     "Metric",
+    "OnlineRanker",
     "Qrels",
     "Query",
     "QueryKFold",
     "QueryScaler",
     "RankingDataset",
+    "RankingPerceptron",
     "Run",
     "StreamEvaluator",
     "__version__",
+    "bounds",
     "compare",
     "data",
     "evaluate",
+    "experiments",
     "iter_letor",
+    "learners",
     "load_letor",
     "load_letor_folds",
     "load_qrels",
     "load_run",
+    "losses",
     "metrics",
+    "objectives",
     "save_letor",
     "split_queries",
 ]
 
-_ROOMS = ("data", "metrics")
+_ROOMS = ("data", "metrics", "losses", "objectives", "bounds", "learners", "experiments")
+_FACES = ("data", "metrics", "learners")  # rooms whose classes and functions are found here, too
 
 
 def __getattr__(name: str) -> Any:
@@ -69,7 +79,7 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return importlib.import_module(f"fastrank.{name}")
     if name in __all__:
-        for room in _ROOMS:
+        for room in _FACES:
             module = importlib.import_module(f"fastrank.{room}")
             if name in module.__all__:
                 return getattr(module, name)
