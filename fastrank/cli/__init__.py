@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from fastrank._version import __version__
 
-_COMMANDS = ("info", "demo", "convert", "evaluate")
+_COMMANDS = ("info", "demo", "convert", "evaluate", "reproduce")
 
 
 def build_parser() -> argparse.ArgumentParser:
