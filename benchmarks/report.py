@@ -1,11 +1,13 @@
 """Print speed and memory as ratios, each table from one run.
 
-python benchmarks/report.py [reading] [grouping] [metrics] [metrics-ties] [metrics-trec] [dispatch] [import]
+python benchmarks/report.py [reading] [grouping] [metrics] [metrics-ties] [metrics-trec] [losses] [objective] [online]
+                            [dispatch] [import]
 
 Contenders are interleaved and the least of several runs counts, because machines are noisy. Whatever is timed has been
 checked for equality first. Reading is measured in a fresh process each time: CPU seconds and wall seconds around the
 call, and how far it raised the peak of resident memory. Measures are whole calls from NumPy arrays, dictionaries or
 files to values, in CPU time; "~" marks peers that were too slow for all queries: time of the first ones, scaled.
+Objectives and epochs are multiples of one pass over the features with our own dot.
 """
 
 from __future__ import annotations
@@ -375,8 +377,162 @@ def _print_ratios(title: str, least: dict[str, float]) -> None:
         print(f"  {name:<30}{_milliseconds(seconds):>9}{seconds / next(iter(least.values())):9.1f}x")
 
 
+def report_losses(options: argparse.Namespace) -> None:
+    """Value and gradient in score space: ns per document by length of list, and how the time of a list grows."""
+    import loss_peers
+    import metric_workloads
+    import numpy as np
+    from loss_workloads import LENGTHS, LOSSES, ScoreSpace, equal_lists
+
+    spaces = {"mslr-like": ScoreSpace(metric_workloads.mslr_like())}
+    spaces |= {f"m = {length:,}": ScoreSpace(equal_lists(length)) for length in LENGTHS}
+    if not loss_peers.HAS_TORCH:
+        print("left out, because not installed: torch")
+    cost: dict[str, dict[str, float]] = {}
+    for column, space in spaces.items():
+        scores, loop = space.lists.scores, loss_peers.NumpySlam(space.plan)
+        contenders: dict[str, Callable[[], Any]] = {name: space.kernel(loss) for name, loss in LOSSES.items()}
+        loss_peers.assert_same(loop(scores), contenders["Slam ndcg2017"]())
+        contenders |= {f"{name}, call": partial(space.call, loss) for name, loss in LOSSES.items()}
+        for name in LOSSES:
+            assert all(map(np.array_equal, contenders[name](), contenders[f"{name}, call"]())), name
+        contenders["numpy loop"] = partial(loop, scores)
+        if loss_peers.HAS_TORCH and space.lists.width:
+            for dtype, n_batch in (("float64", 1), ("float64", 10), ("float64", 1000), ("float32", 1000)):
+                torch = loss_peers.torch_listnet(space.lists, dtype, n_batch)
+                tolerance = 1e-9 if dtype == "float64" else 1e-4
+                loss_peers.assert_same([torch()], [contenders["ListNet"]()[1]], tolerance)
+                contenders[f"torch {dtype}, {n_batch:,} at once"] = torch
+        least = interleaved(contenders, 3 * options.repeats, time.process_time, patience=0.1)
+        for name, seconds in least.items():
+            cost.setdefault(name, {})[column] = seconds / space.lists.n_docs * 1e9
+
+    def row(title: str, cells: dict[str, str], *more: str) -> None:
+        columns = "".join(f"{cells.get(column, ''):>12}" for column in spaces)
+        print(f"{title:<36}{columns}{'  '.join(more)}".rstrip())
+
+    print(f"value and gradient, ns per document, one thread, CPU; least of {3 * options.repeats}")
+    row("", {column: column for column in spaces}, f"{'exponent':>10}", "target")
+    for name, found in cost.items():
+        per_list = [np.log(found[f"m = {length:,}"] * length) for length in LENGTHS]
+        exponent = f"{np.polyfit(np.log(LENGTHS), per_list, 1)[0]:10.2f}"
+        target = "at most 3" if name in ("Slam ndcg2017", "Slam ndcg@10") else ""
+        row(name, {column: f"{found[column]:.2f}" for column in found}, exponent, target)
+    for name in ("numpy loop", *(name for name in cost if name.startswith("torch"))):
+        ours = "ListNet" if name.startswith("torch") else "Slam ndcg2017"
+        ratios = {column: f"{ns / cost[ours][column]:.1f}x" for column, ns in cost[name].items()}
+        target = {"numpy loop": "mslr-like at least 20", "torch float64, 1 at once": "m to 1,000 at least 5"}.get(
+            name, ""
+        )
+        row(f"{name} / ours", ratios, " " * 10, target)
+
+
+def report_objective(options: argparse.Namespace) -> None:
+    """Value and gradient in w on an MSLR-like set, as multiples of one pass over X, and the memory they take."""
+    import loss_peers
+    import loss_workloads
+    from loss_workloads import LOSSES
+
+    task = loss_workloads.mslr_like()
+    kernels: dict[str, Callable[[], Any]] = {"Xw, the floor": task.floor()}
+    calls: dict[str, Callable[[], Any]] = {}
+    threads = {("Xw, the floor", n_jobs): task.floor(n_jobs) for n_jobs in (1, 2)}
+    for name, loss in LOSSES.items():
+        kernels[name] = task.kernel(loss)
+        calls[name] = partial(task.objective(loss).value_and_grad, task.w)
+        for contender in (kernels[name], calls[name]):
+            loss_peers.assert_same(contender(), task.in_two_passes(loss))
+        threads |= {(name, n): partial(task.objective(loss, n).value_and_grad, task.w) for n in (1, 2)}
+    loop = loss_peers.NumpySlam(task.dataset.plan)
+    for dtype, tolerance in (("float64", 1e-9), ("float32", 1e-3)):
+        peer = partial(loss_peers.numpy_objective, task.dataset, loop, task.w, dtype)
+        loss_peers.assert_same(peer(), calls["Slam ndcg2017"](), tolerance)
+        calls[f"numpy loop, {dtype}"] = peer
+    targets = dict.fromkeys(("Slam ndcg2017", "Slam ndcg@10"), 2.0) | {"ListNet": 2.5, "RankSVM": 4.0}
+    print(f"{task.dataset}")
+    _print_multiples("value and gradient", kernels, calls, targets, options.repeats)
+    wall = interleaved(threads, 3 * options.repeats)
+    print("two threads, wall, at least 1.8: ", end="")
+    print(", ".join(f"{name} {wall[name, 1] / wall[name, 2]:.2f}x" for name, n_jobs in threads if n_jobs == 2))
+    print(f"load average {os.getloadavg()[0]:.1f}; with other work on the machine the line of two threads means little")
+    print(
+        f"MB that an evaluation allocates (adds to the resident {task.dataset.X.nbytes / 1e6:,.0f} MB of X): ", end=""
+    )
+    print(", ".join(f"{name} {_peak_megabytes(calls[name])}" for name in LOSSES))
+
+
+def report_online(options: argparse.Namespace) -> None:
+    """Epochs of the perceptrons on an MSLR-like set, as multiples of one pass over X."""
+    import loss_peers
+    import loss_workloads
+    from loss_workloads import LOSSES, RATE, Epoch
+
+    import fastrank as fr
+
+    for task, target in ((loss_workloads.all_mistakes(), 2.0), (loss_workloads.few_mistakes(), 1.3)):
+        kernels: dict[str, Callable[[], Any]] = {"Xw, the floor": task.floor()}
+        calls: dict[str, Callable[[], Any]] = {}
+        for name in ("Slam ndcg2017", "Slam ndcg@10", "MaxPair"):
+            kernels[name] = Epoch(task, LOSSES[name])
+            assert Epoch.mistakes(kernels[name]()) == task.n_mistakes, name
+            learner = loss_workloads.perceptron(task, LOSSES[name])
+            before = learner.history_.n_mistakes
+            assert learner.partial_fit(task.dataset).history_.n_mistakes - before == task.n_mistakes, name
+            calls[name] = partial(learner.partial_fit, task.dataset)
+        peer = loss_peers.NumpyPerceptron(task.dataset, RATE)
+        assert peer(task.w)[1] == task.n_mistakes
+        calls["numpy loop"] = partial(peer, task.w)
+        calls["OnlineRanker ListNet"] = partial(
+            fr.OnlineRanker(LOSSES["ListNet"], learning_rate=RATE).partial_fit, task.dataset
+        )
+        targets = dict.fromkeys(("Slam ndcg2017", "Slam ndcg@10", "MaxPair"), target)
+        title = f"{task.n_mistakes:,} mistakes in {task.dataset.n_queries:,} rounds"
+        _print_multiples(title, kernels, calls, targets, options.repeats)
+
+
+def _print_multiples(
+    title: str,
+    kernels: dict[str, Callable[[], Any]],
+    calls: dict[str, Callable[[], Any]],
+    targets: dict[str, float],
+    repeats: int,
+) -> None:
+    """CPU ms of each kernel and each call, and how many times that of the first kernel, which is the floor."""
+    contenders = {("kernel", name): task for name, task in kernels.items()}
+    contenders |= {("call", name): task for name, task in calls.items()}
+    least = interleaved(contenders, 3 * repeats, time.process_time, patience=1)
+    floor = least["kernel", next(iter(kernels))]
+    print(f"{title:<38}{'kernel ms':>10}{'x floor':>9}{'call ms':>10}{'x floor':>9}", end="")
+    print(f"   one thread, CPU; least of {3 * repeats}")
+    for name in dict.fromkeys((*kernels, *calls)):
+        took = [least.get((kind, name)) for kind in ("kernel", "call")]
+        cells = (f"{s * 1e3:10.1f}{s / floor:8.2f}x" if s is not None else f"{'':19}" for s in took)
+        target = f"at most {targets[name]}" if name in targets else ""
+        print(f"{name:<38}{''.join(cells)}   {target}".rstrip())
+
+
+def _peak_megabytes(task: Callable[[], Any]) -> str:
+    """How far a call raises what Python and NumPy have allocated, and the memory that is resident, kernels included."""
+    import tracemalloc
+
+    def resident(field: str) -> int:
+        status = Path("/proc/self/status").read_text()
+        return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith(field))
+
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    before = resident("VmRSS")
+    task()
+    grown = resident("VmHWM") - before
+    tracemalloc.start()
+    task()
+    allocated = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return f"{allocated / 1e6:.2f} ({grown / 1e6:.2f})"
+
+
 def report_dispatch(options: argparse.Namespace) -> None:
     """Each dispatched kernel at each CPU level, on a block that fits the second-level cache."""
+    import loss_workloads
     import metric_workloads
     import numpy as np
 
@@ -388,7 +544,7 @@ def report_dispatch(options: argparse.Namespace) -> None:
     for dtype in ("float32", "float64"):
         X = np.random.default_rng(3).normal(size=(1000, 136)).astype(dtype)
         kernels |= {f"{name} {dtype}": kernel for name, kernel in _column_kernels(X).items()}
-    kernels |= metric_workloads.kernels()
+    kernels |= metric_workloads.kernels() | loss_workloads.kernels()
     for name, kernel in kernels.items():
         results = [kernel(level).copy() for level in levels]
         assert all(np.array_equal(result, results[0]) for result in results), name
@@ -456,6 +612,9 @@ def main() -> None:
         "metrics": report_metrics,
         "metrics-ties": report_metrics_ties,
         "metrics-trec": report_metrics_trec,
+        "losses": report_losses,
+        "objective": report_objective,
+        "online": report_online,
         "dispatch": report_dispatch,
         "import": report_import,
     }
