@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,8 @@ cdef void spread(const query_t *query, Py_ssize_t level, double amount, double *
         gradient[query.by_grade[place]] += amount / (query.level_end[level] - begin)
 '''
 
+README = Path(__file__).parent.parent / "README.md"
+
 SETUP = """
 from Cython.Build import cythonize
 from setuptools import Extension, setup
@@ -98,7 +101,8 @@ def elsewhere(tmp_path_factory):
     if not (Path(sysconfig.get_path("include")) / "Python.h").exists():
         pytest.skip("no Python.h: the headers of Python are not installed")
     folder = tmp_path_factory.mktemp("elsewhere")
-    (folder / "elsewhere.pyx").write_text(SOURCE)
+    (example,) = re.findall(r"^```cython\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+    (folder / "elsewhere.pyx").write_text(SOURCE + example)
     (folder / "setup.py").write_text(SETUP.format(packages=str(Path(fastrank.__file__).parent.parent)))
     build = subprocess.run(
         [sys.executable, "-P", "setup.py", "build_ext", "--inplace"],
@@ -155,3 +159,11 @@ def test_learning_from_a_loss_of_another_project(elsewhere, n_jobs, rng):
     assert value == pytest.approx(sum(value for _, value, _ in found), rel=1e-12)
     np.testing.assert_allclose(gradient, sum(X[rows].T @ slope for rows, _, slope in found), rtol=1e-11)
     assert "neighbouring grades" in repr(loss)
+
+
+def test_the_example_of_the_readme(elsewhere):
+    """max(0, 1 + best score of the lower grades - best score of the highest grade)."""
+    loss = KernelLoss(elsewhere.TopOne())
+    values, gradient = loss.value_and_grad([0.5, 2.0, 1.0, 3.0, 1.0, 7.0], [2, 0, 1, 1, 0, 1], group=[3, 2, 1])
+    assert values.tolist() == [2.5, 0.0, 0.0]
+    assert gradient.tolist() == [-1.0, 1.0, 0.0, 0.0, 0.0, 0.0]

@@ -69,6 +69,7 @@ class OnlineRanker(OnlineRankingModel):
     Notes
     -----
     Cost: a round reads the query's rows twice, the second time from the cache, and ranks it: O(m d + m log m).
+    Of CSR rows only the stored entries are read; averaging and the ball add O(n_features) to each round.
 
     **The rate.** For ListNet and features between 0 and 1, rates from 0.03 to 0.3 rank alike; from 3 on learning goes
     astray. The larger the features, the smaller the rate should be. Averaging makes up for a rate that is too large.

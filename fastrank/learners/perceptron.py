@@ -75,7 +75,8 @@ class RankingPerceptron(OnlineRankingModel):
 
     Notes
     -----
-    Cost: a round reads the query's rows once, twice where it was a mistake, and ranks it: O(m d + m log m).
+    Cost: a round reads the query's rows once, twice where it was a mistake, and ranks it: O(m d + m log m). Of
+    CSR rows only the stored entries are read; averaging adds O(n_features) to each round.
 
     **The rate.** The listwise perceptron depends on it. Only rates below 2 / A are certain to obey the bounds before
     the run; `certificate_` has one for any rate after it. Small rates, down to that of theory, all rank alike: every
