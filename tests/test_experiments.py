@@ -15,7 +15,7 @@ import pytest
 import fastrank as fr
 from fastrank._progress import Progress
 from fastrank.data import make_separable
-from fastrank.experiments import EXPERIMENTS, experiment, minimax, perceptron_simulation
+from fastrank.experiments import EXPERIMENTS, experiment, minimax, online_letor, perceptron_simulation
 from fastrank.losses import ListNet, MaxPair, Slam
 
 QUERIES = 2000
@@ -43,12 +43,17 @@ def test_options_are_the_arguments_of_run(name):
     module.add_arguments(parser)
     parameters = dict(inspect.signature(module.run).parameters)
     assert parameters.pop("progress").default is None
-    assert vars(parser.parse_args([])) == {key: value.default for key, value in parameters.items()}
+    needed = [key for key, value in parameters.items() if value.default is inspect.Parameter.empty]
+    options = vars(parser.parse_args(["somewhere"] * len(needed)))
+    assert {str(options.pop(key)) for key in needed} <= {"somewhere"}
+    assert options == {key: value.default for key, value in parameters.items() if key not in needed}
     assert module.__doc__
 
 
 def test_unknown_experiment():
-    with pytest.raises(ValueError, match="name: expected one of 'perceptron-simulation', 'minimax', got 'figure-1'"):
+    with pytest.raises(
+        ValueError, match="name: expected one of 'perceptron-simulation', 'minimax', 'online-letor', got 'figure-1'"
+    ):
         experiment("figure-1")
 
 
@@ -316,3 +321,41 @@ def test_a_table_has_no_picture(games):
     pytest.importorskip("matplotlib")
     with pytest.raises(NotImplementedError, match="expected an experiment with a curve, got minimax"):
         games.plot()
+
+
+def test_learners_on_folds(tmp_path):
+    parts = fr.split_queries(make_separable(60, random_state=0), [0.5, 0.2, 0.3], random_state=0)
+    for number in (1, 2):
+        (tmp_path / f"Fold{number}").mkdir()
+        for role, part in zip(("train", "vali", "test"), parts, strict=True):
+            fr.save_letor(part, tmp_path / f"Fold{number}" / f"{role}.txt")
+    fractions = []
+
+    class Record(Progress):
+        def update(self, fraction):
+            fractions.append(fraction)
+
+    result = online_letor.run(tmp_path, seeds=3, progress=Record("", enabled=False))
+    assert fractions == [(step + 1) / 6 for step in range(6)]
+    train, test = (fr.load_letor(tmp_path / "Fold1" / f"{role}.txt") for role in ("train", "test"))
+    learner = fr.RankingPerceptron(MaxPair(), average=True, random_state=2).fit(train)
+    wanted = fr.evaluate(test, learner.predict(test), ["ndcg@10", "ap"]).mean
+    found = result.values["max-pair perceptron, averaged"]
+    assert found.shape == (3, 2, 2)
+    assert found[2].tolist() == [list(wanted.values())] * 2  # the folds are the same
+    assert f"max-pair perceptron, averaged  {found[..., 0].mean():8.4f}".split() == next(
+        line.split()[:4] for line in result.table().splitlines() if line.startswith("max-pair perceptron, av")
+    )
+    result.save(tmp_path)
+    rows = read(tmp_path / "online-letor.csv")
+    assert len(rows) == 5 * 3 * 2
+    row = next(row for row in rows if row["learner"].endswith("pair perceptron, averaged") and row["seed"] == "2")
+    assert (row["fold"], float(row["ndcg@10"]), float(row["ap"])) == ("1", wanted["ndcg@10"], wanted["ap"])
+    assert "1 seeds" not in online_letor.run(tmp_path, seeds=1).table()
+
+
+def test_folds_of_nothing(tmp_path):
+    with pytest.raises(fr.DataFormatError, match="expected folders Fold1, Fold2, ..., got none"):
+        online_letor.run(tmp_path)
+    with pytest.raises(ValueError, match="seeds: expected an integer of at least 1, got 0"):
+        online_letor.run(tmp_path, seeds=0)

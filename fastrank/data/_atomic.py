@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 
 @contextmanager
@@ -29,6 +31,14 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Iterable[Any]]) -> None:
+    """Write columns of one length: a line of names, then a line per entry. Python's floats read back exactly."""
+    with atomic_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from fastrank.experiments._result import Result
 
 __all__ = ["EXPERIMENTS", "Result", "experiment"]
 
-EXPERIMENTS = ("perceptron-simulation", "minimax")
+EXPERIMENTS = ("perceptron-simulation", "minimax", "online-letor")
 """Names of the experiments, as `fastrank reproduce` takes them."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import importlib
 import os
 from abc import ABC, abstractmethod
@@ -10,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fastrank.data._atomic import atomic_file
+from fastrank.data._atomic import atomic_file, write_csv
 
 
 class Result(ABC):
@@ -47,11 +46,7 @@ class Result(ABC):
         path : path
             Appears whole or not at all.
         """
-        columns = self.columns()
-        with atomic_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(zip(*columns.values(), strict=True))
+        write_csv(path, self.columns())
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Draw the curves.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import csv
 import importlib
 import os
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastrank._validation import check_count, plural
-from fastrank.data._atomic import atomic_file
+from fastrank.data._atomic import write_csv
 
 __all__ = ["OnlineHistory"]
 
@@ -237,11 +236,7 @@ class OnlineHistory:
         path : path
             Appears whole or not at all.
         """
-        columns = self.columns()
-        with atomic_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+        write_csv(path, {name: values.tolist() for name, values in self.columns().items()})
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the time-averaged measures, as in the papers' figures.
